@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 import ibis
 import numpy as np
 
 from dpviz.boundary import Hidden, Unstored, as_given, protect_module, shown, withhold_errors
+from dpviz.engines.checked import LARGEST, all_possible, counted, counts_of
 from dpviz.engines.columns import (
     WIDEST,
     assign_bins,
@@ -25,7 +25,6 @@ from dpviz.engines.columns import (
 )
 from dpviz.engines.files import Opened
 from dpviz.engines.queries import Columns, DuckDB, Engine, Rows, Spark, answers, ask
-from dpviz.engines.reading import WIDE
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.engines.steps import Scale
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
@@ -40,18 +39,18 @@ from dpviz.model.statistic import (
     DenseCounts,
     Need,
     RecordBits,
-    SparseCounts,
     Statistic,
     StatisticKind,
+    StreamedCounts,
     Top,
     TopCounts,
+    odd_answer,
 )
 from dpviz.privacy.unit import Unit
 
 Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
 """Rows that were found to be labels and counts, or totals in steps."""
 
-LARGEST: Final = 2**63 - 1
 TOGETHER: Final = 32
 """So many columns of bits come back as one whole number."""
 REMEMBERED: Final = 64
@@ -243,6 +242,9 @@ class IbisSource(Unstored, Source):
                 "an SQL engine numbers at most 10^36 bins",
                 "declare fewer bins, or fewer columns",
             )
+        if need is StatisticKind.SPARSE:
+            from dpviz.engines import occupied  # noqa: F401 - Arrow is loaded before anything is charged
+
         return self._query(question, unit, need)
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
@@ -266,22 +268,24 @@ class IbisSource(Unstored, Source):
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count or sum up rows, of users inside the unit's bounds, in the engine. Filters come first, then the bounds.
 
+        The bins that are not empty stay in the engine: it counts while a mechanism takes them, batch by batch.
+
         Raises ReleaseFailed where the engine fails, or answers what cannot be.
         """
         query = self._countable(question, unit, need)
         if tick:
             tick(0, 2)
+        if need is StatisticKind.SPARSE:
+            from dpviz.engines.occupied import Occupied
+
+            return StreamedCounts(Occupied(self._engine, query, question, tick))
         table = need in (StatisticKind.ONES, StatisticKind.BITS)
         rows = ask(self._engine, query, 0, 2, tick, numbered=_numbered(question, need), table=table)
         if tick:
             tick(1, 2)
         counts = withhold_errors(_statistic, rows, question, need)
         if counts is None:
-            raise ReleaseFailed(
-                "the engine answered something else than labels and their counts; it is withheld, for it may hold data",
-                rule="what an engine answers is checked",
-                next_step="count with another engine",
-            )
+            raise odd_answer()
         if tick:
             tick(2, 2)
         return counts
@@ -352,7 +356,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
             counts = present(counts)
     else:
         counts = _bounded(rows, question, unit, text)
-    numbered = key is None and numbers_for(domain) == "int64"
+    numbered = key is None and (numbers_for(domain) == "int64" or not isinstance(need, Top))
     counts = counts.mutate(label=counts.item if numbered else text("item", counts))
     if isinstance(need, Top):
         order = ibis.desc("count"), ibis.asc("label" if key is not None else "item")
@@ -470,24 +474,18 @@ def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> 
     if need in (StatisticKind.ONES, StatisticKind.BITS):
         return _of_table(rows, len(domain.factors), need)
     if isinstance(rows, Columns):
-        return _of_columns(rows, question, need)
-    found = _counted(rows, question, ordered=isinstance(need, Top))
+        return _of_columns(rows, question)
+    found = counted(rows, question, ordered=isinstance(need, Top))
     if found is None:
         return None
     if isinstance(need, Top):
         if len(found) > need.rows + 1:
             return None
         kept, after = found[: need.rows], found[need.rows :]
-        return TopCounts([label for label, _ in kept], _numbers(kept), after[0][1] if after else 0)
-    found.sort()
-    if need is StatisticKind.DENSE:
-        counts = np.zeros(question.bins, dtype=np.int64)
-        counts[np.array([label for label, _ in found], dtype=np.int64)] = _numbers(found)
-        return DenseCounts(counts)
-    numbered = domain.declared and question.bins <= WIDE
-    labels = np.empty(len(found), dtype=np.uint64 if numbered else object)
-    labels[:] = [label for label, _ in found]
-    return SparseCounts(labels, _numbers(found))
+        return TopCounts([label for label, _ in kept], counts_of(kept), after[0][1] if after else 0)
+    counts = np.zeros(question.bins, dtype=np.int64)
+    counts[np.array([label for label, _ in found], dtype=np.int64)] = counts_of(found)
+    return DenseCounts(counts)
 
 
 def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
@@ -516,60 +514,17 @@ def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
     return RecordBits(columns, np.ascontiguousarray(packed[:, : -(-columns // 8)]))
 
 
-def _of_columns(columns: Columns, question: Question, need: Need) -> Statistic | None:
-    """The same from columns of whole numbers; None where they are no labels, all different, with possible counts."""
+def _of_columns(columns: Columns, question: Question) -> Statistic | None:
+    """Dense counts from columns of whole numbers; None where these are not different labels and possible counts."""
     labels, counts = columns
-    if len(labels) != len(counts):
+    if len(labels) != len(counts) or not all_possible(counts, question):
         return None
     if len(labels) and not (0 <= labels.min() and labels.max() < question.bins):
         return None
-    ends = (int(counts.min()), int(counts.max())) if len(counts) else ()
-    if not all(_possible(end, question) for end in ends) or (ends and ends[0] < 0 and not counts.all()):
-        return None
-    labels, counts = labels.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
-    if need is StatisticKind.DENSE:
-        every = np.zeros(question.bins, dtype=np.int64)
-        every[labels] = counts
-        occupied = np.count_nonzero(every != 0)  # of truth values, which are counted many times faster than numbers
-        return DenseCounts(every) if occupied == len(labels) else None
-    order = np.argsort(labels)
-    labels = labels[order]
-    if bool((labels[1:] == labels[:-1]).any()):
-        return None
-    return SparseCounts(labels.astype(np.uint64), counts[order])
-
-
-def _possible(count: int, question: Question) -> bool:
-    """Whether a bin that is not empty may have this count, or this total in steps."""
-    return count != 0 and (-LARGEST if question.aggregate.signed else 1) <= count <= LARGEST
-
-
-def _counted(rows: Rows, question: Question, ordered: bool) -> Any:
-    """The rows as labels, all different, and possible counts, in the order of a TopCounts; None where they are not."""
-    found: list[tuple[Any, int]] = []
-    declared, size = question.domain.declared, question.domain.size if question.domain.declared else 0
-    written = declared and numbers_for(question.domain) != "int64"
-    for row in rows:
-        label, count = row
-        if type(count) is not int or not _possible(count, question):
-            return None
-        if declared:
-            if written and type(label) is str and label.isdecimal():
-                label = int(label)
-            if type(label) is not int or not 0 <= label < size:
-                return None
-        elif type(label) is not str:
-            return None
-        found.append((label, count))
-    if len({label for label, _ in found}) < len(found):
-        return None
-    if ordered and any((-one[1], one[0]) > (-other[1], other[0]) for one, other in pairwise(found)):
-        return None
-    return found
-
-
-def _numbers(found: Sequence[tuple[Any, int]]) -> Any:
-    return np.array([count for _, count in found], dtype=np.int64)
+    every = np.zeros(question.bins, dtype=np.int64)
+    every[labels.astype(np.int64, copy=False)] = counts.astype(np.int64, copy=False)
+    occupied = np.count_nonzero(every != 0)  # of truth values, which are counted many times faster than numbers
+    return DenseCounts(every) if occupied == len(labels) else None
 
 
 # ---------------------------------------------------------------- the table

@@ -1,7 +1,8 @@
 """Asking an engine, and taking the question back.
 
 A query runs on a thread of its own, so that whoever waits for it hears of a cancel and can interrupt the engine.
-Whatever an engine says when it fails may hold data: it goes no further than that thread.
+Whatever an engine says when it fails may hold data: it goes no further than that thread. `ask` gives the whole answer,
+`each` gives it piece by piece: the engine is never more than a few pieces ahead of whoever takes them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Generator
+from contextlib import closing
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import ibis
 import numpy as np
@@ -21,6 +24,9 @@ from dpviz import threads
 from dpviz.boundary import Hidden, Unstored
 from dpviz.errors import ReleaseFailed
 from dpviz.model.source import Tick
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 """What came back, unchecked."""
@@ -33,6 +39,9 @@ class Columns(NamedTuple):
     counts: NDArray[Any]
 
 
+Piece: TypeAlias = "pyarrow.RecordBatch | Rows"
+"""Some rows of what came back, unchecked: columns, or tuples where an engine has no columns to give."""
+
 THREAD: Final = "dpviz-query"
 """The name of the threads on which queries run."""
 EVERY: Final = 0.1
@@ -43,6 +52,10 @@ ANSWERS: Final = 5.0
 """Seconds in which an engine that is there answers a question that reads no row."""
 SOON: Final = 0.5
 """Seconds in which a result is read that somebody is reading."""
+BATCH: Final = 1 << 16
+"""So many rows leave an engine at a time: few enough that their texts stay below what one Arrow column holds."""
+AHEAD: Final = 2
+"""So many batches may wait for whoever takes them."""
 
 
 class Engine(Unstored):
@@ -78,6 +91,10 @@ class Engine(Unstored):
     def table(self, query: Any, stopped: threading.Event) -> list[NDArray[Any]] | Rows:
         """The same for any number of columns of whole numbers; as one array a column where the engine has a way."""
         return self.rows(query, stopped)
+
+    def batches(self, query: Any, stopped: threading.Event) -> Generator[Piece]:
+        """The same piece by piece, in any order."""
+        yield from self._backend.to_pyarrow(query).to_batches(max_chunksize=BATCH)
 
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
@@ -128,27 +145,37 @@ class DuckDB(Engine):
             return plain
         return self.rows(query, stopped)
 
+    def batches(self, query: Any, stopped: threading.Event) -> Generator[Piece]:
+        """As DuckDB makes them: it has no more of them in memory than a buffer of its own. Meanwhile the connection is
+        busy, and its owner is told so."""
+        with self._one, self._begun(query, stopped, _reader) as found:
+            yield from found
+
     def _fetched(self, query: Any, stopped: threading.Event, fetch: Callable[[Any], Any]) -> Any:
         with self._one:
-            deadline = time.monotonic() + PATIENCE
-            while True:
-                try:
-                    if self._collation() != self._order:
-                        raise ReleaseFailed(
-                            "texts are no longer compared as they were when the source was made; make the source anew",
-                            value="another collation",
-                            rule="a source counts texts by one collation",
-                            next_step="make the source anew",
-                        )
-                    return fetch(self._backend.con.sql(query))
-                except Exception as problem:
-                    # The connection may be its owner's, who is busy with something else.
-                    if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
-                        raise
-                    if not _half_read(problem):
-                        deadline = time.monotonic() + PATIENCE
-                    elif time.monotonic() > deadline:
-                        raise
+            return self._begun(query, stopped, fetch)
+
+    def _begun(self, query: Any, stopped: threading.Event, fetch: Callable[[Any], Any]) -> Any:
+        """What `fetch` makes of the result, once the connection is free. For whoever holds the lock."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                if self._collation() != self._order:
+                    raise ReleaseFailed(
+                        "texts are no longer compared as they were when the source was made; make the source anew",
+                        value="another collation",
+                        rule="a source counts texts by one collation",
+                        next_step="make the source anew",
+                    )
+                return fetch(self._backend.con.sql(query))
+            except Exception as problem:
+                # The connection may be its owner's, who is busy with something else.
+                if type(problem).__name__ != "ResourceInUseException" or stopped.wait(EVERY / 5):
+                    raise
+                if not _half_read(problem):
+                    deadline = time.monotonic() + PATIENCE
+                elif time.monotonic() > deadline:
+                    raise
 
     def waits(self) -> bool:
         deadline = time.monotonic() + SOON
@@ -177,9 +204,15 @@ class DuckDB(Engine):
         return [name for name, held in zip(table.columns, types, strict=True) if str(held).startswith("ENUM")]
 
 
+def _reader(found: Any) -> Any:
+    """A result as a reader of batches; its older name is all that some versions of DuckDB know."""
+    read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_record_batch
+    return read(BATCH)
+
+
 def _half_read(problem: Exception) -> bool:
     """Whether DuckDB says that a result on this connection was not read to its end, and does nothing else meanwhile."""
-    return "unfinished result" in str(problem)
+    return "unfinished result" in str(problem) or "open result" in str(problem)
 
 
 class Spark(Engine):
@@ -216,6 +249,10 @@ class Spark(Engine):
             return self._collected(query)
         finally:
             self._context.removeJobTag(self._tag)
+
+    def batches(self, query: Any, stopped: threading.Event) -> Generator[Piece]:
+        """All rows at once: what was collected is in memory already."""
+        yield self.rows(query, stopped)
 
     def _collected(self, query: Any) -> Rows:
         return [tuple(row) for row in self._backend.raw_sql(query).collect()]
@@ -266,12 +303,71 @@ def ask(
         _let_go(engine, done)
         raise
     if not came:
-        raise ReleaseFailed(
-            "the engine failed; the cause is withheld, for it may hold data",
-            rule="an engine's error is never shown",
-            next_step="look at the engine's own log",
-        )
+        raise _withheld()
     return came[0]
+
+
+def each(
+    engine: Engine, query: Hidden[Any], visit: Callable[[Hidden[Piece]], None], step: int, of: int, tick: Tick | None
+) -> None:
+    """Have `visit` take the rows of a prepared query piece by piece, while the engine makes more of them. Until all
+    are taken, `tick` is called with the same step, as often as time goes by and whatever comes, and may raise to
+    cancel.
+
+    Raises ReleaseFailed where the engine fails, whatever the reason, and what `tick` and `visit` raise; the engine is
+    interrupted then.
+    """
+    came: SimpleQueue[Hidden[Piece] | bool] = SimpleQueue()  # pieces, and then whether these were all
+    room, done, stopped = threading.Semaphore(AHEAD), threading.Event(), threading.Event()
+
+    def run() -> None:
+        complete = False
+        try:
+            with closing(engine.batches(query.take(), stopped)) as pieces:
+                for piece in pieces:
+                    if not threads.in_place():  # there, all must have come before any is taken
+                        room.acquire()
+                    if stopped.is_set():
+                        return
+                    came.put(Hidden(piece))
+            complete = True
+        except BaseException:  # its text may hold data
+            return
+        finally:
+            done.set()
+            came.put(complete)
+
+    threads.run(run, THREAD)
+    told = time.monotonic()
+    try:
+        while True:
+            try:
+                piece = came.get(timeout=EVERY)
+            except Empty:
+                piece = None
+            if tick and time.monotonic() - told >= EVERY:
+                told = time.monotonic()
+                tick(step, of)
+            if isinstance(piece, bool):
+                break
+            if piece is not None:
+                visit(piece)
+                room.release()
+    except BaseException:
+        stopped.set()
+        room.release()
+        _let_go(engine, done)
+        raise
+    if not piece:
+        raise _withheld()
+
+
+def _withheld() -> ReleaseFailed:
+    return ReleaseFailed(
+        "the engine failed; the cause is withheld, for it may hold data",
+        rule="an engine's error is never shown",
+        next_step="look at the engine's own log",
+    )
 
 
 def answers(engine: Engine) -> bool:
@@ -296,6 +392,8 @@ def answers(engine: Engine) -> bool:
 def _let_go(engine: Engine, done: threading.Event) -> None:
     """Interrupt until the engine has let go: more than once, for a query that has not begun does not hear of it."""
     for _ in range(int(PATIENCE / EVERY)):
+        if done.is_set():
+            return
         try:
             engine.stop()
         except Exception:  # it may have ended, or be gone

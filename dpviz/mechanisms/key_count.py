@@ -17,7 +17,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.privacy.guarantee import Guarantee
@@ -129,11 +129,17 @@ class KeyCountBound(Bound):
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> KeyBound:
         assert isinstance(statistic, SparseCounts)
-        labels, _ = statistic.take()
         if tick is not None:
             tick(0, self.cost.steps)
+        keys = 0
+
+        def add(batch: Batch) -> None:
+            nonlocal keys
+            keys += len(batch.counts)
+
+        statistic.each(add)
         noise = int(two_sided_geometric(Decay.exp(self.exponent)).draw(1, bits)[0])
-        return KeyBound(max(1, len(labels) + noise + self.shift))
+        return KeyBound(max(1, keys + noise + self.shift))
 
 
 protect_module(vars())

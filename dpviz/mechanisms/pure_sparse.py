@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
@@ -22,11 +23,11 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, in_order
 from dpviz.noise import sparse_strict
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale
-from dpviz.noise.order import Heavy
+from dpviz.noise.order import Contest, Heavy
 from dpviz.noise.uniform import uniform
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
@@ -239,16 +240,42 @@ class PureSparseBound(Bound):
         return sparse_strict.resolution(self.n, self.question.bins, delta)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
-        """Draw what is shown. How many bins are occupied is private: no tick tells."""
+        """Draw what is shown. How many bins are occupied is private: no tick tells.
+
+        Of bins that are still in an engine no more than the answer and a batch is in memory; strict mode needs all.
+        The law is one, whichever way is taken, and a seed gives the draw it always gave where all are in memory.
+        """
         assert isinstance(statistic, SparseCounts)
-        labels, counts = statistic.take()
         if tick is not None:
             tick(0, self.cost.steps)
         if mode == "strict":
+            labels, counts = statistic.take()
             return self._draw_strictly(dict(zip(labels.tolist(), counts.tolist(), strict=True)), bits)
-        labels = labels.astype(np.uint64 if self.question.bins <= 2**64 else object)
+        heavy = Heavy(self.decay, self.question.bins, self.n, self.n)
+        if not statistic.whole:
+            return self._draw_passing(statistic, heavy, bits)
+        labels, counts = statistic.take()
         noisy = self.noise.add(counts, bits, mode, low=0, high=self.n)
-        shown, values = Heavy(self.decay, self.question.bins, self.n, self.n).keep(labels, noisy, bits)
+        shown, values = heavy.keep(self._numbers(labels), noisy, bits)
+        return SparseTable(tuple(shown.tolist()), values)
+
+    def _numbers(self, labels: NDArray[Any]) -> NDArray[Any]:
+        return labels.astype(np.uint64 if self.question.bins <= 2**64 else object, copy=False)
+
+    def _draw_passing(self, statistic: SparseCounts, heavy: Heavy, bits: Bits) -> SparseTable:
+        """While the occupied bins pass by; a second time, all at once, in the rare case that says so."""
+        contest = Contest(heavy, bits)
+
+        def meet(batch: Batch) -> None:
+            noisy = self.noise.add(batch.counts, bits, "exact", low=0, high=self.n)
+            contest.meet(self._numbers(batch.labels()), noisy)
+
+        statistic.each(meet)
+        found = contest.result()
+        if found is None:
+            labels, counts = statistic.take()
+            found = contest.again(self._numbers(labels), counts)
+        shown, values = in_order(*found)
         return SparseTable(tuple(shown.tolist()), values)
 
     def _draw_strictly(self, counts: dict[int, int], bits: Bits) -> SparseTable:

@@ -9,6 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, decide, exp_bounds
@@ -33,7 +36,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, in_order
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
@@ -215,14 +218,28 @@ class StabilityBound(Bound):
         return self.noise.modes()
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
-        """Draw for the bins that are not empty. How many these are is private: no tick tells."""
+        """Draw for the bins that are not empty. How many these are is private: no tick tells.
+
+        Each bin has noise of its own, so the law does not know in which order or in how many batches they come. What
+        does not pass is forgotten with its batch.
+        """
         assert isinstance(statistic, SparseCounts)
-        labels, counts = statistic.take()
         if tick is not None:
             tick(0, self.cost.steps)
-        noisy = self.noise.add(counts, bits, mode, low=0, high=self.noise.limit)
-        kept = noisy > self.threshold
-        return SparseTable(tuple(labels[kept].tolist()), noisy[kept])
+        labels: list[NDArray[Any]] = []
+        values: list[NDArray[np.int64]] = []
+
+        def draw(batch: Batch) -> None:
+            noisy = self.noise.add(batch.counts, bits, mode, low=0, high=self.noise.limit)
+            kept = noisy > self.threshold
+            labels.append(batch.labels(kept))
+            values.append(noisy[kept])
+
+        statistic.each(draw)
+        if not labels:
+            return SparseTable((), np.zeros(0, dtype=np.int64))
+        shown, noisy = in_order(np.concatenate(labels), np.concatenate(values))
+        return SparseTable(tuple(shown.tolist()), noisy)
 
 
 def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:

@@ -68,7 +68,8 @@ class Source:
         return self
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
-        """Count inside the unit's bounds. Runs after the charge; raises nothing that depends on a value."""
+        """Count inside the unit's bounds. Runs after the charge; raises nothing that depends on a value. Sparse counts
+        may be counted only while a mechanism takes them (`StreamedCounts`), which is after the charge, too."""
         raise NotImplementedError
 
 

@@ -1,20 +1,21 @@
 """What an engine counts and a mechanism consumes: private, silent, and not to be stored.
 
 A mechanism says which kind of statistic it needs; a source produces it inside the unit's bounds. The values are
-behind `take`, whose only callers are mechanisms; nothing here prints, pickles or compares them.
+behind `take` and `each`, whose only callers are mechanisms; nothing here prints, pickles or compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored, protect_module
+from dpviz.errors import ReleaseFailed
 
 
 class StatisticKind(Enum):
@@ -54,6 +55,11 @@ class Statistic(Unstored):
         self.size = size
         self._hidden = hidden
 
+    def settled(self) -> Statistic:
+        """The same statistic in an order that the data alone decide, whatever the engine is doing at the time: what a
+        seeded draw begins from, so that a seed gives one draw."""
+        return self
+
     def __repr__(self) -> str:
         return f"<private statistic: {self.kind.value}>"
 
@@ -73,6 +79,28 @@ class DenseCounts(Statistic):
         return counts
 
 
+class Batch(Unstored):
+    """Some of the bins that are not empty, each of them once, in any order, and their counts or totals in steps."""
+
+    __slots__ = ("_labels", "counts")
+
+    def __init__(self, labels: Any, counts: NDArray[np.int64]) -> None:
+        self._labels = labels
+        self.counts = counts
+
+    def labels(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """The labels, or those of the chosen bins alone: of all others no text need ever be made."""
+        labels: NDArray[Any] = self._labels if chosen is None else self._labels[chosen]
+        return labels
+
+    def __repr__(self) -> str:
+        return "<private counts of some bins>"
+
+
+Visit: TypeAlias = Callable[[Batch], None]
+"""What is done with each batch. It may raise, which ends the counting."""
+
+
 class SparseCounts(Statistic):
     """The bins that are not empty, ascending, and their counts; all other bins of the domain are empty.
 
@@ -87,10 +115,73 @@ class SparseCounts(Statistic):
     def __init__(self, labels: NDArray[Any], counts: NDArray[np.int64]) -> None:
         super().__init__(StatisticKind.SPARSE, -1, (labels, counts))  # how many bins are occupied is private
 
+    @property
+    def whole(self) -> bool:
+        """Whether all of it is in memory, ascending. Else `each` asks the engine anew whenever it is called."""
+        return True
+
     def take(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Labels and exact counts, or totals in steps. For mechanisms and for tests on public data."""
         labels, counts = self._hidden
         return labels, counts
+
+    def each(self, visit: Visit) -> None:
+        """Every bin that is not empty, once, batch by batch; nothing of a batch need be kept. For mechanisms that can
+        do without the rest of the bins, and for tests on public data."""
+        visit(Batch(*self.take()))
+
+
+class Stream(Protocol):
+    """What an engine counts while somebody listens."""
+
+    def each(self, visit: Visit) -> None:
+        """Ask the engine, and hand over what comes, in the order in which it comes."""
+        ...
+
+    def whole(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Ask the engine for all of it: labels, ascending and all different, and counts."""
+        ...
+
+
+class StreamedCounts(SparseCounts):
+    """The same, still in the engine: bins come batch by batch and in any order, and no more than that is in memory."""
+
+    __slots__ = ()
+
+    def __init__(self, stream: Stream) -> None:
+        Statistic.__init__(self, StatisticKind.SPARSE, -1, stream)
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    def take(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        found: tuple[NDArray[Any], NDArray[np.int64]] = self._hidden.whole()
+        return found
+
+    def each(self, visit: Visit) -> None:
+        self._hidden.each(visit)
+
+    def settled(self) -> SparseCounts:
+        return SparseCounts(*self.take())
+
+
+def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """What is shown of bins that came in any order: ascending by label. Raises ReleaseFailed where one came twice."""
+    order = np.argsort(labels, kind="stable")
+    labels = labels[order]
+    if bool((labels[1:] == labels[:-1]).any()):
+        raise odd_answer()
+    return labels, values[order]
+
+
+def odd_answer() -> ReleaseFailed:
+    """An engine gave what no count can be."""
+    return ReleaseFailed(
+        "the engine answered something else than labels and their counts; it is withheld, for it may hold data",
+        rule="what an engine answers is checked",
+        next_step="count with another engine",
+    )
 
 
 class TopCounts(Statistic):

@@ -152,7 +152,7 @@ class Teaching(Custody):
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
         with self._one:
-            statistic = self._source.count(bound.question, self.unit, bound.needs, tick)
+            statistic = self._source.count(bound.question, self.unit, bound.needs, tick).settled()
             answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
         return Release.of(
             bound,

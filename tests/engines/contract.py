@@ -236,7 +236,11 @@ def ticks_with_public_sizes(
     seen = []
     for frame in frames:
         ticks: list[tuple[int, int]] = []
-        engine(frame, "data", None).count(question, unit, kind, lambda done, of, to=ticks: to.append((done, of)))
+        asked = engine(frame, "data", None).count(
+            question, unit, kind, lambda done, of, to=ticks: to.append((done, of))
+        )
+        if isinstance(asked, SparseCounts):  # which an engine may count while they are taken
+            asked.each(lambda batch: None)
         seen.append(ticks)
     # A step that takes longer is told again, so that a cancel is heard: how often depends on the time, not on the data.
     once = [[step for step, _ in itertools.groupby(ticks)] for ticks in seen]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
 from traceback import walk_tb
 from typing import Any
 
@@ -13,6 +17,7 @@ import duckdb as driver
 import ibis
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -23,10 +28,19 @@ from dpviz.boundary import Hidden
 from dpviz.engines import as_source, ibis_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.queries import Columns, Engine, Rows
-from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseCancelled, ReleaseFailed, SchemaError
+from dpviz.errors import (
+    DomainError,
+    DpvizError,
+    Forbidden,
+    ParameterError,
+    ReleaseCancelled,
+    ReleaseFailed,
+    SchemaError,
+)
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
-from dpviz.model.statistic import Column, Need, StatisticKind, Top
+from dpviz.model.statistic import Batch, Column, Need, StatisticKind, Top
+from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, minutes
 from tests.engines.engines import in_duckdb
@@ -392,6 +406,9 @@ class Bad(Engine):
     def rows(self, query: Any, stopped: threading.Event) -> Any:
         return self._change([] if self._real is None else self._real.rows(query, stopped))
 
+    def batches(self, query: Any, stopped: threading.Event) -> Any:
+        yield self.rows(query, stopped)
+
     def __repr__(self) -> str:
         return "<bad>"
 
@@ -473,7 +490,7 @@ def test_bins_that_come_back_are_checked(bad: Rows, need: Need) -> None:
     source = tied()
     source._engine = Bad(lambda rows: bad)
     with pytest.raises(ReleaseFailed, match="something else than labels and their counts"):
-        source.count(Question.of(Domain.categories(["a", "b"], column="x")), ROW, need)
+        source.count(Question.of(Domain.categories(["a", "b"], column="x")), ROW, need).take()
 
 
 INTS = np.array([1, 0, 2])
@@ -485,24 +502,134 @@ ODD: dict[str, tuple[Any, Any]] = {
     "a count that is too large": (INTS, np.array([1, 1, 2**63], dtype=np.uint64)),
     "one count less": (INTS, INTS[1:] + 1),
 }
+LETTERS = Question.of(Domain.categories(["a", "b", "c"], column="x"))
+
+
+class Fixed(Bad):
+    """An engine that answers what the test says, as columns or as batches."""
+
+    def __init__(self, *batches: Any) -> None:
+        super().__init__(lambda rows: rows)
+        self.given = batches
+
+    def prepared(self, query: Any) -> Any:
+        return query
+
+    def columns(self, query: Any, stopped: threading.Event) -> Any:
+        return Columns(*self.given[0])
+
+    def batches(self, query: Any, stopped: threading.Event) -> Any:
+        for one in self.given:
+            yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in one], names=["label", "count"])
 
 
 @pytest.mark.parametrize("need", [StatisticKind.DENSE, StatisticKind.SPARSE])
 @pytest.mark.parametrize("name", ODD)
 def test_columns_that_come_back_are_checked(name: str, need: Need) -> None:
-    source, question = tied(), Question.of(Domain.categories(["a", "b", "c"], column="x"))
-
-    class Odd(Bad):
-        def columns(self, query: Any, stopped: threading.Event) -> Any:
-            return Columns(*given)
-
-    source._engine = Odd(lambda rows: rows, source._engine)
-    given: tuple[Any, Any] = INTS, INTS + 1
-    taken = source.count(question, ROW, need).take()
+    source = tied()
+    source._engine = Fixed((INTS, INTS + 1))
+    taken = source.count(LETTERS, ROW, need).take()
     assert [one.tolist() for one in (taken if isinstance(taken, tuple) else (taken,))][-1] == [1, 2, 3]
-    given = ODD[name]
-    with pytest.raises(ReleaseFailed, match="something else than labels and their counts"):
-        source.count(question, ROW, need)
+    source._engine = Fixed(ODD[name])
+    with pytest.raises(ReleaseFailed, match="withheld"):
+        source.count(LETTERS, ROW, need).take()
+
+
+KEYS = Question.of(Domain.keys(column="x"))
+HUGE = Question.of(Domain.integers(0, 2**64 - 1, column="n"))
+BEYOND = Question.of(Domain.integers(0, 10**30, column="n"))
+
+
+def fixed(*batches: Any) -> IbisSource:
+    """A source whose engine gives these batches, whatever it is asked."""
+    source = sources.duckdb(pd.DataFrame({"x": ["a", "b"], "n": [0, 1]}))
+    assert isinstance(source, IbisSource)
+    source._engine = Fixed(*batches)
+    return source
+
+
+def decimals(*values: int | None) -> Any:
+    return pyarrow.array([None if value is None else Decimal(value) for value in values], pyarrow.decimal128(38, 0))
+
+
+PIECES: dict[str, tuple[Question, Any, Any]] = {
+    "no text": (KEYS, ["a", None], [1, 1]),
+    "numbers for texts": (KEYS, [1, 2], [1, 1]),
+    "bytes for texts": (KEYS, [b"a", b"b"], [1, 1]),
+    "no count": (KEYS, ["a", "b"], [1, None]),
+    "a count of 0": (KEYS, ["a", "b"], [1, 0]),
+    "a count below 0": (KEYS, ["a", "b"], [1, -1]),
+    "a count that is a float": (KEYS, ["a", "b"], [1.0, 2.0]),
+    "a count beyond 64 bits": (KEYS, ["a", "b"], np.array([1, 2**63], dtype=np.uint64)),
+    "text for numbers": (LETTERS, ["0", "1"], [1, 1]),
+    "no number": (LETTERS, [0, None], [1, 1]),
+    "a bin beyond": (LETTERS, [0, 3], [1, 1]),
+    "a wide bin beyond": (HUGE, decimals(0, 2**64), [1, 1]),
+    "a wide bin below": (HUGE, decimals(0, -1), [1, 1]),
+    "no wide bin": (HUGE, decimals(0, None), [1, 1]),
+    "fractions for wide bins": (HUGE, pyarrow.array([Decimal("0.5")]), [1]),
+    "a bin beyond the widest": (BEYOND, decimals(10**30 + 1), [1]),
+    "a bin below the widest": (BEYOND, decimals(-1), [1]),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_each_batch_is_checked_before_anything_is_drawn_from_it(name: str) -> None:
+    question, labels, counts = PIECES[name]
+    rights = [(KEYS, ["c"]), (LETTERS, [2]), (HUGE, decimals(2**64 - 1)), (BEYOND, decimals(10**30))]
+    right = next(one for asked, one in rights if asked is question)
+    statistic = fixed((right, [7])).count(question, ROW, StatisticKind.SPARSE)
+    assert [one.tolist() for one in statistic.take()][1] == [7]  # type: ignore[attr-defined]
+    statistic = fixed((right, [7]), (labels, counts)).count(question, ROW, StatisticKind.SPARSE)
+    seen: list[int] = []
+    with pytest.raises(ReleaseFailed, match="withheld") as failed:
+        statistic.each(lambda batch: seen.append(len(batch.counts)))  # type: ignore[attr-defined]
+    assert seen == [1], "the first batch was right, the second is not handed on"
+    assert failed.value.__cause__ is None and failed.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        (KEYS, ["b", "a"], ["c", "a"]),
+        (LETTERS, [1, 0], [2, 0]),
+        (HUGE, decimals(2**64 - 1, 3), decimals(4, 3)),
+        (BEYOND, decimals(10**30, 3), decimals(2**64, 10**30)),
+    ],
+    ids=["texts", "bins", "wide bins", "the widest bins"],
+)
+def test_a_label_that_comes_in_two_batches_is_refused_where_all_are_taken(
+    question: Question, first: Any, second: Any
+) -> None:
+    source = fixed((first, [1, 2]), (second, [3, 4]))
+    with pytest.raises(ReleaseFailed, match="something else than labels"):
+        source.count(question, ROW, StatisticKind.SPARSE).take()
+    source = fixed((first, [1, 2]), (second[:1], [3]))
+    labels, counts = source.count(question, ROW, StatisticKind.SPARSE).take()
+    assert labels.tolist() == sorted(labels.tolist()) and sorted(counts.tolist()) == [1, 2, 3]
+
+
+def test_a_label_that_would_be_shown_twice_is_refused_and_one_that_is_not_shown_is_forgotten() -> None:
+    """Noise of scale 1/90: counts of 1,000 pass the threshold and counts of 1 do not, but for a chance below 1e-30."""
+    bits = TeachingBits(1)
+    bound = dv.Stability("90", "1e-6").bind(KEYS, ROW)
+    source = fixed((["a", "b"], [1000, 900]), (["c", "a"], [800, 700]))
+    with pytest.raises(ReleaseFailed, match="something else than labels"):
+        bound.draw(source.count(KEYS, ROW, StatisticKind.SPARSE), bits, mode="exact")
+    source = fixed((["b", "a"], [900, 1000]), (["c", "a"], [800, 1]))
+    answer = bound.draw(source.count(KEYS, ROW, StatisticKind.SPARSE), bits, mode="exact")
+    assert (answer.labels, answer.values.tolist()) == (("a", "b", "c"), [1000, 900, 800])
+
+
+def test_wide_bins_are_those_of_a_slice_too() -> None:
+    """A batch may begin in the middle of its buffers."""
+    source = fixed()
+    whole = pyarrow.RecordBatch.from_arrays([decimals(9, 2**64 - 1, 3), pyarrow.array([1, 2, 3])], ["label", "count"])
+    source._engine.batches = lambda *_: (one for one in (whole[1:], whole[:1]))  # type: ignore[method-assign]
+    for question, kind in ((HUGE, np.uint64), (BEYOND, object)):
+        labels, counts = source.count(question, ROW, StatisticKind.SPARSE).take()
+        assert labels.dtype == kind
+        assert (labels.tolist(), counts.tolist()) == ([3, 9, 2**64 - 1], [3, 1, 2])
 
 
 def test_columns_of_other_things_than_whole_numbers_are_taken_as_rows() -> None:
@@ -537,6 +664,153 @@ def test_a_release_on_a_bad_engine_fails_after_its_charge_and_says_nothing(
     source._engine = right
     release = session.release(dv.Domain.keys(column="x"), dv.Stability("1/2", "1e-6"), retry=True)
     assert release.to_frame() is not None
+
+
+# ---------------------------------------------------------------- while a mechanism takes them
+
+
+def counted(rows: int) -> IbisSource:
+    """Rows with a key and a number of their own."""
+    return in_duckdb(f"CREATE TABLE t AS SELECT 'key ' || range AS k, range * 3 AS n FROM range({rows})", "t")
+
+
+def batches_of(source: IbisSource, question: Question) -> list[Batch]:
+    found: list[Batch] = []
+    source.count(question, ROW, StatisticKind.SPARSE).each(found.append)  # type: ignore[attr-defined]
+    return found
+
+
+def test_counts_come_in_batches_of_columns_and_all_of_them_come() -> None:
+    source, rows = counted(200_000), 200_000
+    for domain, labels in (
+        (Domain.keys(column="k"), sorted(f"key {place}" for place in range(rows))),
+        (Domain.integers(0, 2**40, column="n"), [3 * place for place in range(rows)]),
+        (Domain.integers(0, 2**64 - 1, column="n"), [3 * place for place in range(rows)]),
+    ):
+        batches = batches_of(source, Question.of(domain))
+        assert len(batches) >= 4 and max(len(batch.counts) for batch in batches) <= queries.BATCH
+        found = np.concatenate([batch.labels() for batch in batches])
+        assert sorted(found.tolist()) == labels and all(batch.counts.dtype == np.int64 for batch in batches)
+        few = np.arange(len(batches[0].counts)) == 5
+        assert batches[0].labels(few).tolist() == found[5:6].tolist()
+
+
+def test_no_order_is_asked_for() -> None:
+    source = counted(10)
+    for domain in (Domain.keys(column="k"), Domain.integers(0, 2**64 - 1, column="n")):
+        assert "ORDER BY" not in str(source._query(Question.of(domain), ROW, StatisticKind.SPARSE).take())
+        assert "ORDER BY" in str(source._query(Question.of(domain), ROW, Top(3)).take())
+
+
+def test_an_engine_of_any_other_kind_gives_the_same_batches() -> None:
+    source = counted(70_000)
+    question = Question.of(Domain.keys(column="k"))
+    expected = source.count(question, ROW, StatisticKind.SPARSE).take()
+    backend = source._engine._backend
+    source._engine, source._prepared = Engine(backend), {}
+    assert len(batches_of(source, question)) == 2
+    assert [one.tolist() for one in source.count(question, ROW, StatisticKind.SPARSE).take()] == [
+        one.tolist() for one in expected
+    ]
+
+
+def test_a_draw_that_dies_or_is_cancelled_between_batches_lets_the_engine_go() -> None:
+    source = counted(500_000)
+    question = Question.of(Domain.keys(column="k"))
+    for stop in (ReleaseCancelled, KeyboardInterrupt, MemoryError):
+
+        def die(batch: Batch, stop: type[BaseException] = stop) -> None:
+            raise stop("CANARY")
+
+        with pytest.raises(stop):
+            source.count(question, ROW, StatisticKind.SPARSE).each(die)  # type: ignore[attr-defined]
+        assert not source._engine._one.locked()
+        assert source._engine.rows("SELECT 1", threading.Event()) == [(1,)]
+
+
+def test_a_cancel_is_heard_while_an_engine_has_not_begun_to_answer() -> None:
+    source, question = endless(), Question.of(Domain.keys(column="x"))
+    began = threading.Event()
+
+    def tick(done: int, of: int) -> None:
+        if began.is_set():
+            raise ReleaseCancelled("cancelled")
+        began.set()
+
+    with pytest.raises(ReleaseCancelled):
+        source.count(question, ROW, StatisticKind.SPARSE, tick).take()
+    assert source._engine.rows("SELECT 1", threading.Event()) == [(1,)]
+
+
+def test_an_engine_that_fails_after_some_batches_ends_the_draw_without_its_words() -> None:
+    class Failing(Fixed):
+        def batches(self, query: Any, stopped: threading.Event) -> Any:
+            yield from super().batches(query, stopped)
+            raise RuntimeError("CANARY")
+
+    source, seen = tied(), []
+    source._engine = Failing((["a"], [1]))
+    with pytest.raises(ReleaseFailed, match="the engine failed") as failed:
+        source.count(KEYS, ROW, StatisticKind.SPARSE).each(seen.append)
+    assert len(seen) == 1 and "CANARY" not in str(failed.value)
+    assert failed.value.__cause__ is None and failed.value.__context__ is None
+
+
+def test_an_engine_is_no_more_than_a_few_batches_ahead() -> None:
+    """What is not taken yet stays in the engine, however much there is."""
+    made, taken = [0], []
+
+    class Counting(Fixed):
+        def batches(self, query: Any, stopped: threading.Event) -> Any:
+            for one in super().batches(query, stopped):
+                made[0] += 1
+                yield one
+
+    source = tied()
+    source._engine = Counting(*[([f"k{place}"], [1]) for place in range(100)])
+    ahead = []
+
+    def take(batch: Batch) -> None:
+        taken.append(batch)
+        ahead.append(made[0] - len(taken))
+
+    source.count(KEYS, ROW, StatisticKind.SPARSE).each(take)
+    assert len(taken) == 100 and max(ahead) <= queries.AHEAD + 1
+
+
+def test_a_seed_gives_one_draw_whatever_the_order_in_which_an_engine_counts() -> None:
+    letters, bits = [*"qwertyuiopasdfghjklzxcvbnm"], {}
+    for name, order in (("one", letters), ("other", letters[::-1])):
+        source = tied()
+        counts = [100 + ord(letter) for letter in order]
+        source._engine = Fixed((order[:9], counts[:9]), (order[9:], counts[9:]))
+        lesson = dv.teaching(source, seed=7)
+        bits[name] = lesson.draw(Domain.keys(column="x"), dv.Stability("1/2", "1e-6")).answer
+    assert bits["one"].labels == bits["other"].labels == tuple(sorted(letters))
+    assert bits["one"].values.tolist() == bits["other"].values.tolist()
+    frame = pd.DataFrame({"x": [letter for letter in letters for _ in range(100 + ord(letter))]})
+    here = dv.teaching(frame, seed=7).draw(Domain.keys(column="x"), dv.Stability("1/2", "1e-6")).answer
+    assert (here.labels, here.values.tolist()) == (bits["one"].labels, bits["one"].values.tolist())
+
+
+@pytest.mark.parametrize(
+    ("column", "mechanism"),
+    [("k", dv.Stability("9", "1e-3")), ("n", dv.PureSparse("9", cap=50))],
+    ids=["stability", "pure sparse"],
+)
+def test_memory_is_the_answer_and_some_batches(column: str, mechanism: Any) -> None:
+    """Python's own and NumPy's, at 100,000 and 400,000 keys of which almost none is shown."""
+    domain = Domain.keys(column="k") if column == "k" else Domain.integers(0, 2**40, column="n")
+    question = Question.of(domain)
+    bound, most = mechanism.bind(question, ROW), []
+    for rows in (100_000, 400_000):
+        statistic = counted(rows).count(question, ROW, StatisticKind.SPARSE)
+        bound.draw(statistic, SystemBits(), mode="exact")
+        tracemalloc.start()
+        bound.draw(statistic, SystemBits(), mode="exact")
+        most.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert most[1] < 1.5 * most[0] and most[1] < 80 * queries.BATCH
 
 
 # ---------------------------------------------------------------- stopping, and sharing
@@ -629,6 +903,12 @@ def test_a_connection_with_a_result_half_read_is_refused_before_a_charge(tmp_pat
         session.release(bins, price)
     assert session.remaining.epsilon == 2
     assert connection.fetchall() == []
+    reader = connection.sql("SELECT * FROM t").to_arrow_reader(10)
+    assert reader.read_next_batch().num_rows == 10
+    with pytest.raises(ParameterError, match="read that result to its end"):
+        session.release(bins, price)
+    assert session.remaining.epsilon == 2
+    reader.close()
     session.release(bins, price)
     assert session.remaining.epsilon == 1
 
@@ -660,3 +940,28 @@ def test_a_source_says_nothing_of_its_rows() -> None:
     source = sources.duckdb(pd.DataFrame({"x": ["CANARY"]}), name="visits")
     assert repr(source) == "<private data: visits, 1 columns, in <duckdb>>"
     assert "CANARY" not in repr(source._table)
+
+
+def test_what_is_still_in_an_engine_says_nothing_and_is_not_stored() -> None:
+    statistic = sources.duckdb(pd.DataFrame({"x": ["CANARY"]})).count(KEYS, ROW, StatisticKind.SPARSE)
+    seen: list[Batch] = []
+    statistic.each(seen.append)  # type: ignore[attr-defined]
+    assert seen[0].labels().tolist() == ["CANARY"]
+    for held in (statistic, statistic._hidden, seen[0]):
+        assert "CANARY" not in f"{held} {held!r} {[held]}"
+        for store in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(Forbidden):
+                store(held)
+
+
+def test_a_draw_that_ends_between_batches_leaves_no_frame_that_shows_one() -> None:
+    statistic = sources.duckdb(pd.DataFrame({"x": ["CANARY"]})).count(KEYS, ROW, StatisticKind.SPARSE)
+
+    def end(batch: Batch) -> None:
+        raise ReleaseCancelled(f"{len(batch.labels())}")
+
+    with pytest.raises(ReleaseCancelled) as ended:
+        statistic.each(end)  # type: ignore[attr-defined]
+    ours = [frame for frame, _ in walk_tb(ended.tb) if is_ours(frame)]
+    held = [value for frame in ours for name, value in frame.f_locals.items() if name != "self"]
+    assert len(ours) == 1 and "CANARY" not in repr(held)

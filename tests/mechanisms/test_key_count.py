@@ -23,6 +23,7 @@ from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case
+from tests.mechanisms.streams import streamed
 from tests.mechanisms.test_dense import exponential, geometric_oracle
 
 FEW = Question.of(dv.Domain.integers(0, 2, column="x"))
@@ -156,6 +157,15 @@ def test_the_number_is_above_the_true_one_as_often_as_said() -> None:
     bits = TeachingBits(9)
     small = sum(bound.draw(statistic, bits, mode="exact").keys <= 500 for _ in range(4000))
     assert 200 < small < 600
+
+
+def test_keys_that_come_in_batches_are_counted_alike() -> None:
+    """The same bits give the same number, whether all keys are in memory or none stays there."""
+    bound, counts = bound_of(KEYS, UNITS["row"]), {f"w{i:03}": 1 for i in range(500)}
+    whole = SparseCounts(np.array(sorted(counts), dtype=object), np.ones(500, dtype=np.int64))
+    drawn = [bound.draw(held, TeachingBits(9), mode="exact").keys for held in (whole, streamed(counts, size=60))]
+    fewer = bound.draw(streamed(dict.fromkeys(sorted(counts)[:-1], 1), size=60), TeachingBits(9), mode="exact").keys
+    assert drawn[0] == drawn[1] == fewer + 1
 
 
 def test_a_number_of_keys_that_is_paid_for_plans_a_sketch(tmp_path: Path) -> None:

@@ -14,16 +14,18 @@ import pytest
 from scipy import stats
 
 import dpviz as dv
-from dpviz.errors import ParameterError
+from dpviz.errors import ParameterError, ReleaseFailed
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.pure_sparse import PureSparseBound
 from dpviz.model.answers import SparseTable
 from dpviz.model.question import Question
-from dpviz.model.statistic import SparseCounts
+from dpviz.model.statistic import SparseCounts, StreamedCounts
 from dpviz.noise import sparse_strict
 from dpviz.noise.bits import TeachingBits
+from dpviz.noise.order import Heavy
 from dpviz.privacy import Unit
 from tests.mechanisms.contract import FALSE_ALARM, moves
+from tests.mechanisms.streams import Passing, streamed
 from tests.noise.statistics import p_value, power
 
 ROW = Unit("row")
@@ -140,8 +142,11 @@ def test_the_price_of_exp_is_what_was_typed_in_every_unit() -> None:
 # ---------------------------------------------------------------- draws
 
 
-def seen_in(bound: PureSparseBound, counts: dict[int, int], draws: int, mode: str, seed: int) -> dict[Shown, int]:
-    bits, private, seen = TeachingBits(seed), statistic(counts), dict[Shown, int]()
+def seen_in(
+    bound: PureSparseBound, counts: dict[int, int], draws: int, mode: str, seed: int, passing: bool = False
+) -> dict[Shown, int]:
+    private = streamed(counts) if passing else statistic(counts)
+    bits, seen = TeachingBits(seed), dict[Shown, int]()
     for _ in range(draws):
         answer = bound.draw(private, bits, mode=mode)  # type: ignore[arg-type]
         shown = tuple(zip(answer.labels, answer.values.tolist(), strict=True))
@@ -163,12 +168,13 @@ DRAWN = {
 }
 
 
+@pytest.mark.parametrize("passing", [False, True], ids=["all at once", "in batches"])
 @pytest.mark.parametrize("name", DRAWN)
-def test_draws_follow_the_whole_law(name: str) -> None:
+def test_draws_follow_the_whole_law(name: str, passing: bool) -> None:
     bound = bound_of(5, ROW, dv.PureSparse("0.7", base="tight", cap=2))
     counts, draws = DRAWN[name]
     law = law_of(tuple(counts.get(x, 0) for x in range(5)), 2, bound.decay.ratio)  # type: ignore[arg-type]
-    seen = seen_in(bound, counts, draws, "exact", 51)
+    seen = seen_in(bound, counts, draws, "exact", 51, passing)
     assert p_value(*arrays(seen, law)) > FALSE_ALARM
     if name == "two occupied bins":
         with_ties = law_of((0, 2, 0, 1, 0), 2, bound.decay.ratio, False)  # type: ignore[arg-type]
@@ -176,6 +182,48 @@ def test_draws_follow_the_whole_law(name: str) -> None:
         for twin in (with_ties, one_more):
             table, right, wrong = arrays(seen, law, twin)
             assert power(draws, right, wrong) > 0.999 and p_value(table, wrong) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("level", [2, 3])
+def test_draws_of_bins_that_had_to_come_again_follow_the_whole_law(level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a level that few bins reach: many draws take a second pass, and the law is the same."""
+    bound = bound_of(5, ROW, dv.PureSparse("0.7", base="tight", cap=2))
+    counts, draws = DRAWN["two occupied bins"]
+    law = law_of((0, 2, 0, 1, 0), 2, bound.decay.ratio)  # type: ignore[arg-type]
+    monkeypatch.setattr(Heavy, "_start", lambda self: min(2, self.top))
+    monkeypatch.setattr(Heavy, "crowded", level == 3)
+    passing, bits, seen = Passing(counts, [[3], [1]]), TeachingBits(53), dict[Shown, int]()
+    for _ in range(draws):
+        answer = bound.draw(StreamedCounts(passing), bits, mode="exact")
+        shown = tuple(zip(answer.labels, answer.values.tolist(), strict=True))
+        seen[shown] = seen.get(shown, 0) + 1  # type: ignore[index, arg-type]
+    assert passing.asked > 1.2 * draws
+    assert p_value(*arrays(seen, law)) > FALSE_ALARM
+    one_more = law_of((0, 2, 0, 2, 0), 2, bound.decay.ratio)  # type: ignore[arg-type]
+    table, right, wrong = arrays(seen, law, one_more)
+    assert power(draws, right, wrong) > 0.999 and p_value(table, wrong) < FALSE_ALARM
+
+
+def test_the_bins_are_asked_for_once() -> None:
+    """A second pass has a chance below 1e-13."""
+    bound, passing = bound_of(2**64, ROW, dv.PureSparse(1, cap=200)), Passing({5: 90, 2**63: 80}, [[5], [2**63]])
+    for seed in range(20):
+        answer = bound.draw(StreamedCounts(passing), TeachingBits(seed), mode="exact")
+        assert {5, 2**63} <= set(answer.labels) and list(answer.labels) == sorted(set(answer.labels))
+    assert passing.asked == 20
+
+
+def test_a_bin_that_would_be_shown_twice_is_refused() -> None:
+    """Its count of 190 is far above the cut of 63."""
+    bound, counts = bound_of(2**64, ROW, dv.PureSparse(1, cap=200)), {5: 190, 9: 180}
+    with pytest.raises(ReleaseFailed, match="something else than labels"):
+        bound.draw(StreamedCounts(Passing(counts, [[5, 9], [5]])), TeachingBits(1), mode="exact")
+
+
+def test_strict_mode_takes_all_bins_at_once() -> None:
+    bound = bound_of(3, ROW, dv.PureSparse("0.7", base="tight", cap=1, beta1="1/3"))
+    seen = [bound.draw(given, TeachingBits(9), mode="strict") for given in (statistic({1: 1}), streamed({1: 1}))]
+    assert seen[0] == seen[1] or (seen[0].labels, seen[0].values.tolist()) == (seen[1].labels, seen[1].values.tolist())
 
 
 def test_strict_draws_follow_the_law_mixed_with_junk() -> None:
@@ -313,25 +361,28 @@ def test_bins_near_the_cut_are_shown_as_often_as_is_said() -> None:
 def test_nothing_tells_how_many_bins_are_occupied() -> None:
     bound = bound_of(2**64, ROW, dv.PureSparse(1, cap=20))
     ticks = []
-    for counts in ({}, {5: 3}, dict.fromkeys(range(5000), 1), {2**64 - 1: 2**40, 0: 2**62}):
+    for counts, given in itertools.product(
+        ({}, {5: 3}, dict.fromkeys(range(5000), 1), {2**64 - 1: 2**40, 0: 2**62}), (statistic, streamed)
+    ):
         seen: list[tuple[int, int]] = []
         answer = bound.draw(
-            statistic(counts), TeachingBits(2), mode="exact", tick=lambda *done, seen=seen: seen.append(done)
+            given(counts), TeachingBits(2), mode="exact", tick=lambda *done, seen=seen: seen.append(done)
         )
         ticks.append(seen)
         assert len(answer.labels) <= 20 and list(answer.labels) == sorted(set(answer.labels))
         assert not len(answer.values) or 1 <= answer.values.min() <= answer.values.max() <= 20
-    assert ticks == [[(0, 1)]] * 4
+    assert ticks == [[(0, 1)]] * 8
     assert bound.space.bits == 20 * (64 + 5) and bound.cost.steps == 1
 
 
 @pytest.mark.parametrize("size", [2**64 + 1, 10**60], ids=str)
 def test_domains_beyond_64_bits_are_drawn_from_in_the_same_way(size: int) -> None:
     bound = bound_of(size, swap(40), dv.PureSparse(40))
-    answer = bound.draw(statistic({0: 25, size - 1: 15}), TeachingBits(3), mode="exact")
-    table = dict(zip(answer.labels, answer.values.tolist(), strict=True))
-    assert abs(table[0] - 25) <= 3 and abs(table[size - 1] - 15) <= 3
-    assert SparseTable.from_json(answer.to_json()) == answer
+    for given in (statistic, streamed):
+        answer = bound.draw(given({0: 25, size - 1: 15}), TeachingBits(3), mode="exact")
+        table = dict(zip(answer.labels, answer.values.tolist(), strict=True))
+        assert abs(table[0] - 25) <= 3 and abs(table[size - 1] - 15) <= 3
+        assert SparseTable.from_json(answer.to_json()) == answer
 
 
 @pytest.mark.parametrize(

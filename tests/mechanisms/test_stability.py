@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,18 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, exp_bounds
 from dpviz.laws import tables
+from dpviz.mechanisms.count_noise import BoundNoise
 from dpviz.mechanisms.stability import StabilityBound
+from dpviz.model.answers import SparseTable
 from dpviz.model.question import Question
-from dpviz.model.statistic import SparseCounts
+from dpviz.model.statistic import Batch, SparseCounts, StreamedCounts, Visit
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case, Law
+from tests.mechanisms.streams import Passing, streamed
 from tests.mechanisms.test_dense import exponential, fast_oracle, geometric_oracle, rational
+from tests.noise.choices import Choices
 
 BETAS = [Fraction(1, 3), Fraction(1, 10), Fraction(1, 20), Fraction(1, 100)]
 ROW = Unit("row")
@@ -359,6 +364,158 @@ def test_counts_beyond_a_public_cap_are_clamped_in_silence() -> None:
             held = SparseCounts(np.array(["a", "b"], dtype=object), np.array([10**15, 9]))
             assert (bound.draw(held, TeachingBits(2), mode=mode).values <= 9).all()
         assert bound.error.chance_shown(10**15) == bound.error.chance_shown(9)
+
+
+# ---------------------------------------------------------------- bins that come in batches
+
+
+def exact_noise(bound: StabilityBound) -> Callable[[int], Law]:
+    """The law of the noisy count as fractions: what `noise_oracle` encloses, with a tail in closed form."""
+    part = bound.noise.finite
+    assert part is not None
+    if part.kind == "fastsample":
+        return noise_oracle(bound)
+    a, n = Fraction(part.q, part.p), part.n
+
+    def law(count: int) -> Law:
+        ends = {0: a**count / (1 + a), n: a ** (n - count) / (1 + a)}
+        inner = {value: (1 - a) / (1 + a) * a ** abs(value - count) for value in range(1, n)}
+        return {value: (chance, chance) for value, chance in {**ends, **inner}.items()}
+
+    return law
+
+
+def exactly(case: Case) -> Case:
+    bound = bound_of(case)
+    return Case(case.name, bound, case.most, shown_above(bound.threshold, exact_noise(bound)))
+
+
+THREE = {
+    "GeoSample": exactly(made(ROW, 3, "GeoSample, add-remove, three bins", "1", "1/5", cap=4, **GEO)),
+    "FastSample": exactly(made(ROW, 3, "FastSample, add-remove, three bins", "2", "1/6", cap=4, **FAST)),
+}
+Draw = Callable[[StabilityBound, SparseCounts], SparseTable]
+
+
+def passing_law(
+    case: Case, counts: tuple[int, ...], batches: Sequence[Sequence[int]], draw: Draw, monkeypatch: pytest.MonkeyPatch
+) -> dict[tuple[int, ...], Fraction]:
+    """The exact law of a whole answer, with the noisy count of each bin taking every value that it can."""
+    choices, noisy_law = Choices(), exact_noise(bound_of(case))
+
+    def add(self: object, given: np.ndarray, *_: object, **__: object) -> np.ndarray:
+        drawn = [choices.one_of([(v, pair[0]) for v, pair in noisy_law(count).items()]) for count in given.tolist()]
+        return np.array(drawn, dtype=np.int64)
+
+    monkeypatch.setattr(BoundNoise, "add", add)
+    occupied = {place: count for place, count in enumerate(counts) if count}
+    law: dict[tuple[int, ...], Fraction] = {}
+    for _ in choices.runs():
+        answer = draw(bound_of(case), StreamedCounts(Passing(occupied, batches)))
+        values = tuple(contract.row(answer, len(counts)).tolist())
+        law[values] = law.get(values, Fraction(0)) + choices.chance
+    return law
+
+
+def exact_law(case: Case, counts: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
+    law = contract.output_law(case, counts)
+    assert all(low == high for low, high in law.values())
+    return {values: low for values, (low, _) in law.items() if low}
+
+
+def rightly(bound: StabilityBound, held: SparseCounts) -> SparseTable:
+    return bound.draw(held, TeachingBits(1), mode="exact")
+
+
+@pytest.mark.parametrize("batches", [((0, 1, 2),), ((2,), (), (1, 0)), ((1,), (2,), (0,))], ids=str)
+@pytest.mark.parametrize("name", THREE)
+def test_bins_that_come_in_batches_have_exactly_the_law_of_bins_that_come_at_once(
+    name: str, batches: Sequence[Sequence[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Equal as fractions, in every outcome, in any order; an empty bin never comes."""
+    case = THREE[name]
+    for count in range(case.most + 1):
+        ours, enclosed = exact_noise(bound_of(case))(count), noise_oracle(bound_of(case))(count)
+        assert sum(low for low, _ in ours.values()) == 1
+        assert all(enclosed[value][0] <= low <= enclosed[value][1] for value, (low, _) in ours.items())
+    for counts in ((1, 4, 2), (3, 3, 1)):
+        assert passing_law(case, counts, batches, rightly, monkeypatch) == exact_law(case, counts)
+    two = [[place for place in batch if place != 1] for batch in batches]
+    assert passing_law(case, (1, 0, 2), two, rightly, monkeypatch) == exact_law(case, (1, 0, 2))
+
+
+class Spoiled:
+    """Batches that somebody handles wrongly on their way."""
+
+    def __init__(self, held: SparseCounts, change: Callable[[int, Batch], Batch]) -> None:
+        self._held, self._change = held, change
+
+    def each(self, visit: Visit) -> None:
+        seen: list[Batch] = []
+        self._held.each(seen.append)
+        for place, batch in enumerate(seen):
+            visit(self._change(place, batch))
+
+    def whole(self) -> Any:
+        return self._held.take()
+
+
+def spoiled(change: Callable[[int, Batch], Batch]) -> Draw:
+    return lambda bound, held: rightly(bound, StreamedCounts(Spoiled(held, change)))
+
+
+def with_one_noise(bound: StabilityBound, held: SparseCounts) -> SparseTable:
+    """The first bin's noise is that of every batch: as if each batch began with the same random bits."""
+    parts: list[tuple[Any, int]] = []
+    held.each(lambda batch: parts.extend(zip(batch.labels().tolist(), batch.counts.tolist(), strict=True)))
+    first = int(bound.noise.add(np.array([parts[0][1]]), TeachingBits(1), "exact")[0]) - parts[0][1]
+    noisy = np.clip(np.array([count + first for _, count in parts]), 0, bound.noise.limit)
+    labels = np.array([label for label, _ in parts])
+    order = np.argsort(labels)
+    kept = noisy[order] > bound.threshold
+    return SparseTable(tuple(labels[order][kept].tolist()), noisy[order][kept])
+
+
+SPOILED: dict[str, Draw] = {
+    "the last of a batch is lost": spoiled(lambda _, batch: Batch(batch.labels()[:-1], batch.counts[:-1])),
+    "the second batch is lost": spoiled(
+        lambda at, batch: Batch(batch.labels()[:0], batch.counts[:0]) if at == 1 else batch
+    ),
+    "labels and counts come in different orders": spoiled(lambda _, batch: Batch(batch.labels()[::-1], batch.counts)),
+    "one noise for all batches": with_one_noise,
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_batches_that_are_handled_nearly_rightly_have_another_law(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, counts = THREE["GeoSample"], (1, 4, 2)
+    law = passing_law(case, counts, ((2, 1), (0,)), SPOILED[name], monkeypatch)
+    assert sum(law.values()) == 1 and law != exact_law(case, counts)
+
+
+@pytest.mark.parametrize("case", [ROWS[0], ROWS[4], ROWS[8]], ids=names)
+def test_streamed_draws_follow_the_law_in_every_bin_and_in_every_mode(case: Case) -> None:
+    counts = 1, max(1, case.most - 2)
+    held = streamed(dict(enumerate(counts)), size=1)
+    for mode in case.bound.modes():
+        bits = TeachingBits(12)
+        answers = [bound_of(case).draw(held, bits, mode=mode) for _ in range(2_000)]
+        rows = np.array([contract.row(answer, 2) for answer in answers])
+        for place, count in enumerate(counts):
+            assert contract.p_value(rows[:, place], case.law(count)) > contract.FALSE_ALARM
+
+
+def test_keys_that_come_in_any_order_are_shown_ascending_and_no_tick_tells_how_many() -> None:
+    bound = dv.Stability("1/2", "1e-3").bind(KEYS, ROW)
+    for many in (0, 1, 3_000):
+        counts = {f"key {number:04}": number % 40 + 1 for number in range(many)}
+        ticks: list[tuple[int, int]] = []
+        answer = bound.draw(
+            streamed(counts, size=700), TeachingBits(1), mode="exact", tick=lambda *done, to=ticks: to.append(done)
+        )
+        assert list(answer.labels) == sorted(set(answer.labels)) and set(answer.labels) <= set(counts)
+        assert ticks == [(0, 1)] and (many < 3_000 or 300 < len(answer.labels) < 3_000)
+        assert SparseTable.unpack(answer.pack()).labels == answer.labels
 
 
 # ---------------------------------------------------------------- parameters

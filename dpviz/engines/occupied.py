@@ -1,0 +1,160 @@
+"""The bins that are not empty, taken from an SQL engine while it counts: Arrow batches, checked one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow  # type: ignore[import-untyped]
+import pyarrow.compute  # type: ignore[import-untyped]
+from numpy.typing import NDArray
+
+from dpviz.boundary import Hidden, Unstored, protect_module, withhold_errors
+from dpviz.engines.checked import all_possible, counted, counts_of
+from dpviz.engines.queries import Engine, Piece, each
+from dpviz.engines.reading import WIDE
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import Batch, Visit, odd_answer
+
+
+class Occupied(Unstored):
+    """The bins that are not empty, as an engine counts them: the query runs whenever somebody asks for them.
+
+    No label may come twice. Of what comes all at once that is looked at (`whole`). Of batches it cannot be, without
+    keeping all labels, and a look at each batch by itself would tell nothing of two batches. What stands for it:
+
+    * The query groups by what the label is, or by what the label is written from, one text for each value. Keys and
+      bins are whole numbers or texts, never floats, so there is no NaN, no -0.0 and no other value that equals what is
+      written otherwise; null is left out, and a null that comes is refused. Whole numbers are equal where their digits
+      are. Texts are equal where their code points are: a column for which the engine says otherwise (case, accents,
+      spaces at the end, Unicode forms) is refused when the source is made (`ibis_source.PROBES`), and DuckDB is asked
+      again before each query which collation is in force. So an engine that groups at all gives each label once.
+    * What would be shown twice is refused: `in_order` looks at the bins that passed, which are all that anybody sees.
+    * Two groups under one label, of which at most one is shown, were two bins to the engine. The unit's bounds and the
+      noise were those of two bins as well, so what is shown is post-processing of what was paid for: the price holds,
+      though the count is short of the other group's.
+    """
+
+    __slots__ = ("_engine", "_query", "_question", "_tick")
+
+    def __init__(self, engine: Engine, query: Hidden[Any], question: Question, tick: Tick | None) -> None:
+        self._engine, self._query, self._question, self._tick = engine, query, question, tick
+
+    def each(self, visit: Visit) -> None:
+        """Each batch, once it was found to hold labels and possible counts. Raises ReleaseFailed where one does not."""
+
+        def found(piece: Hidden[Piece]) -> None:
+            batch = withhold_errors(_batch, piece, self._question)
+            if batch is None:
+                raise odd_answer()
+            visit(batch)
+
+        each(self._engine, self._query, found, 0, 2, self._tick)
+        for step in (1, 2):
+            if self._tick:
+                self._tick(step, 2)
+
+    def whole(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """All of them, ascending. Raises ReleaseFailed where a label comes twice."""
+        batches: list[Batch] = []
+        self.each(batches.append)
+        together = withhold_errors(_joined, Hidden(batches), self._question)
+        if together is None:
+            raise odd_answer()
+        return together
+
+    def __repr__(self) -> str:
+        return f"<private counts in {self._engine!r}>"
+
+
+class TextBatch(Batch):
+    """Keys as a column of Arrow's: Python makes a text of those alone that are asked for."""
+
+    __slots__ = ()
+
+    def labels(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        texts = self._labels if chosen is None else self._labels.filter(pyarrow.array(chosen))
+        return _objects(texts)
+
+    @property
+    def column(self) -> Any:
+        return self._labels
+
+
+def _objects(texts: Any) -> NDArray[Any]:
+    found: NDArray[Any] = texts.to_numpy(zero_copy_only=False)
+    return found.astype(object, copy=False)
+
+
+def _batch(held: Hidden[Piece], question: Question) -> Batch | None:
+    """Labels and counts, or totals in steps; None where the piece holds something else."""
+    piece, domain = held.take(), question.domain
+    if not isinstance(piece, pyarrow.RecordBatch):
+        found = counted(piece, question, ordered=False)
+        if found is None:
+            return None
+        labels = np.empty(len(found), dtype=_kept_as(question))
+        labels[:] = [label for label, _ in found]
+        return Batch(labels, counts_of(found))
+    if piece.num_columns != 2:
+        return None
+    column, counts = piece.column(0), _whole_numbers(piece.column(1))
+    if counts is None or not all_possible(counts, question):
+        return None
+    counts = counts.astype(np.int64, copy=False)
+    if not domain.declared:
+        kind = column.type
+        known = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+        return TextBatch(column, counts) if known and not column.null_count else None
+    numbers = _whole_numbers(column) if pyarrow.types.is_integer(column.type) else _wide_numbers(column)
+    if numbers is None or (len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < question.bins):
+        return None
+    return Batch(numbers.astype(_kept_as(question), copy=False), counts)
+
+
+def _kept_as(question: Question) -> Any:
+    """The type of an array that holds the labels."""
+    return np.uint64 if question.domain.declared and question.bins <= WIDE else object
+
+
+def _whole_numbers(column: Any) -> NDArray[Any] | None:
+    """A column of whole numbers of at most 64 bits, none of them missing; else None."""
+    if not pyarrow.types.is_integer(column.type) or column.null_count:
+        return None
+    numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _wide_numbers(column: Any) -> NDArray[Any] | None:
+    """The same of whole numbers of 128 bits, as Arrow holds decimals: two words each, the lower one first."""
+    kind = column.type
+    if not pyarrow.types.is_decimal128(kind) or kind.scale or column.null_count:
+        return None
+    if not len(column):
+        return np.zeros(0, dtype=np.uint64)
+    words = np.frombuffer(column.buffers()[1], dtype="<u8").reshape(-1, 2)[column.offset :][: len(column)]
+    low, high = words[:, 0], words[:, 1].view(np.int64)
+    numbers: NDArray[Any] = high.astype(object) * WIDE + low.astype(object) if high.any() else low
+    return numbers
+
+
+def _joined(held: Hidden[list[Batch]], question: Question) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """All batches together, ascending by label; None where a label comes twice. Texts in UTF-8 are in the order of
+    their bytes where they are in that of their code points."""
+    batches = held.take()
+    counts = np.concatenate([np.zeros(0, dtype=np.int64), *(batch.counts for batch in batches)])
+    texts = [batch.column for batch in batches if isinstance(batch, TextBatch)]
+    if texts and len(texts) == len(batches):
+        column = pyarrow.chunked_array(texts).cast(pyarrow.large_string())
+        order = pyarrow.compute.sort_indices(column)
+        column = column.take(order)
+        twice = pyarrow.compute.any(pyarrow.compute.equal(column[1:], column[:-1])).as_py()
+        return None if twice else (_objects(column.combine_chunks()), counts[order.to_numpy()])
+    labels = np.concatenate([np.zeros(0, dtype=_kept_as(question)), *(batch.labels() for batch in batches)])
+    places = np.argsort(labels, kind="stable")
+    labels = labels[places]
+    return None if bool((labels[1:] == labels[:-1]).any()) else (labels, counts[places])
+
+
+protect_module(vars())
