@@ -23,6 +23,8 @@ from dpviz.privacy.unit import Unit
 Labels: TypeAlias = Sequence[object] | NDArray[np.generic] | None
 
 LARGEST: Final = int(np.iinfo(np.int64).max)
+PIECE: Final = 1 << 16
+"""So many rows at a time stay in the processor's cache."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -41,7 +43,11 @@ class Users:
 
 def count_rows(bins: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """How many rows lie in each bin; a negative bin is none."""
-    return np.bincount(bins[bins >= 0], minlength=size).astype(np.int64, copy=False)
+    counts, step = np.zeros(size, dtype=np.int64), max(PIECE, size)
+    for at in range(0, len(bins), step):
+        some = bins[at : at + step]
+        counts += np.bincount(some[some >= 0], minlength=size)
+    return counts
 
 
 def sum_rows(bins: NDArray[np.int64], steps: NDArray[np.int64], size: int) -> NDArray[np.int64]:

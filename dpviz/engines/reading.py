@@ -11,12 +11,14 @@ import math
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 import gmpy2
@@ -25,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored
-from dpviz.engines.bounding import Users
+from dpviz.engines.bounding import PIECE, Users
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
@@ -107,11 +109,13 @@ def read(values: Any, kind: str) -> Reading:
     if plain.kind == "f":
         values = values.astype(plain.newbyteorder("="))
         return Numbers(values, missing | np.isnan(values))
-    return Numbers(values.astype(np.uint64 if plain.kind == "u" and plain.itemsize == 8 else np.int64), missing)
+    if plain.kind == "b":
+        return Numbers(values.astype(np.int64), missing)
+    return Numbers(values.astype(plain.newbyteorder("="), copy=False), missing)
 
 
 def _of_strings(values: Any, kind: str) -> Listed:
-    """Strings as pandas keeps them: grouped first, then each distinct one is read."""
+    """Strings as pandas keeps them: grouped first, then each distinct one is read; a text is read as it is."""
     if isinstance(values, pd.arrays.ArrowStringArray):
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
@@ -122,6 +126,8 @@ def _of_strings(values: Any, kind: str) -> Listed:
     else:
         places, distinct = values.factorize()
         distinct = np.asarray(distinct, dtype=object)
+    if kind == "text":
+        return Listed(places.astype(np.int64, copy=False), tuple(distinct.tolist()))
     named = listed(distinct, kind)
     return Listed(np.append(named.codes, NONE)[places], named.plain)
 
@@ -191,16 +197,26 @@ class Numbers(Reading):
         return bins, inside
 
     def _integers(self, domain: IntegerDomain) -> Bins:
+        """In pieces that stay in the processor's cache: no more than the bins themselves is as long as the column."""
         values, low, high = self.values, domain.low, domain.high
-        if self.whole:
-            limits = np.iinfo(values.dtype)
-            start, stop = max(low, int(limits.min)), min(high, int(limits.max))
-        else:
+        if not self.whole:
             # Up to here every whole number is a float and prints as itself.
             exact = 2 ** (np.finfo(values.dtype).nmant + 1)
             if max(abs(low), abs(high)) > exact:
                 return self._listed().assign_bins(domain)
-            start, stop = low, high
+        bins = np.empty(len(values), dtype=np.int64)
+        for at in range(0, len(values), PIECE):
+            some = values[at : at + PIECE]
+            if self.whole and some.dtype.itemsize < 8:
+                some = some.astype(np.int64)  # in which no difference is too large
+            bins[at : at + PIECE] = self._integers_of(some, domain)
+        return bins
+
+    def _integers_of(self, values: NDArray[Any], domain: IntegerDomain) -> Bins:
+        start, stop = low, high = domain.low, domain.high
+        if self.whole:
+            limits = np.iinfo(values.dtype)
+            start, stop = max(low, int(limits.min)), min(high, int(limits.max))
         inner: NDArray[Any] = np.full(len(values), NONE)
         if start <= stop:
             near = np.clip(values, start, stop)
@@ -395,7 +411,7 @@ class Listed(Reading):
 
     @cached_property
     def keys(self) -> tuple[NDArray[Any], Bins]:
-        names = [label_of(value) for value in self.plain]
+        names = [value if type(value) is str else label_of(value) for value in self.plain]
         held = sorted({name for name in names if name is not None and not unwritable(name)})
         known: dict[str | None, int] = {name: place for place, name in enumerate(held)}
         codes = np.array([*(known.get(name, NONE) for name in names), NONE], dtype=np.int64)
@@ -454,28 +470,23 @@ def bin_of(domain: IntegerDomain | IntervalDomain, value: Fraction | float) -> i
     return min(bisect_right(domain.edges, value), domain.inner) - 1 + domain.underflow
 
 
-def listed(values: Iterable[object], kind: str) -> Listed:
-    """Read objects one by one; each distinct text is read once."""
-    codes = _Codes(number if kind == "number" else category)
-    numbered = [codes[value] if type(value) is str else codes.code(value) for value in values]
-    return Listed(np.array(numbered, dtype=np.int64), tuple(codes.plain))
+def listed(values: NDArray[Any], kind: str) -> Listed:
+    """Read an array of objects. Each distinct text is read once, and found again by what Python does for a dict; all
+    other objects are read one by one."""
+    reader = number if kind == "number" else category
+    texts = np.fromiter(map(id, map(type, values)), dtype=np.int64, count=len(values)) == id(str)
+    found: defaultdict[str, int] = defaultdict(count().__next__)  # each distinct text has the next number
+    places = np.fromiter(map(found.__getitem__, values[texts]), dtype=np.int64)
+    known: dict[Plain, int] = {}
 
+    def code(value: object) -> int:
+        plain = reader(value)
+        return NONE if plain is None else known.setdefault(plain, len(known))
 
-class _Codes(dict[str, int]):
-    """The code of each text, given when it first comes."""
-
-    def __init__(self, reader: Callable[[object], Plain | None]) -> None:
-        super().__init__()
-        self.reader = reader
-        self.plain: dict[Plain, int] = {}
-
-    def __missing__(self, value: str) -> int:
-        self[value] = found = self.code(value)
-        return found
-
-    def code(self, value: object) -> int:
-        plain = self.reader(value)
-        return NONE if plain is None else self.plain.setdefault(plain, len(self.plain))
+    codes = np.empty(len(values), dtype=np.int64)
+    codes[texts] = np.array([code(text) for text in found], dtype=np.int64)[places]
+    codes[~texts] = [code(value) for value in values[~texts]]
+    return Listed(codes, tuple(known))
 
 
 def category(value: object) -> Plain | None:
