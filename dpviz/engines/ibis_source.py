@@ -425,7 +425,7 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
         pairs = pairs.mutate(times=whole(1, "int64"))
     most = ibis.literal(min(unit.max_per_bin, LARGEST), "int64")
     if unit.max_records is None:
-        return pairs.group_by("item").agg(count=ibis.least(pairs.times, most).sum().cast("int64"))
+        return pairs.group_by("item").agg(count=whole_total(ibis.least(pairs.times, most)))
     pairs = pairs.mutate(times=ibis.least(pairs.times, most))
     pairs = _within(unit.max_records, pairs, [pairs.user], [pairs.rank])
     pairs = pairs.filter(pairs.times > 0)
