@@ -54,7 +54,7 @@ def section(module: ModuleType, lines: list[Measured]) -> str:
 
 def versions() -> str:
     ours = {part: importlib.metadata.version(part) for part in PARTS}
-    theirs = sys.modules["benchmarks.peers"].peers().ask("versions") if "benchmarks.peers" in sys.modules else {}
+    theirs = sys.modules["benchmarks.peers"].versions() if "benchmarks.peers" in sys.modules else {}
     return ", ".join(
         f"{name} {version}" for name, version in {"Python": platform.python_version(), **theirs, **ours}.items()
     )

@@ -6,7 +6,6 @@ Nothing of dpviz is imported here. Processor time is measured inside, around the
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import json
 import resource
 import sys
@@ -194,10 +193,6 @@ def opendp_vectors(size: int, bins: int, scale: float) -> list[list[int]]:
     return [times, sums, maxima]
 
 
-def versions() -> dict[str, str]:
-    return {name: importlib.metadata.version(name) for name in ("opendp", "diffprivlib")}
-
-
 JOBS: dict[str, Callable[..., Any]] = {
     job.__name__: job
     for job in (
@@ -210,7 +205,6 @@ JOBS: dict[str, Callable[..., Any]] = {
         diffprivlib_noise,
         opendp_single_draws,
         opendp_vectors,
-        versions,
     )
 }
 

@@ -11,19 +11,34 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "peers"
-WANTED = Path(__file__).with_name("peers.txt")
-JOBS = Path(__file__).with_name("peer_jobs.py")
+HERE = Path(__file__).parent
+JOBS = HERE / "peer_jobs.py"
+
+_made: dict[str, Path] = {}
 
 
-def environment() -> Path:
-    """The Python of the peers' environment, made where it is missing or where what is wanted has changed."""
-    python, made_from = PLACE / "bin" / "python", PLACE / "wanted.txt"
-    if not made_from.exists() or made_from.read_text() != WANTED.read_text():
+def environment(wanted: str = "peers") -> Path:
+    """The Python of an environment of peers, made where it is missing or where what is wanted, in the file of this
+    name, has changed."""
+    text, place = (HERE / f"{wanted}.txt").read_text(), PLACE / wanted
+    python, made_from = place / "bin" / "python", place / "wanted.txt"
+    if not made_from.exists() or made_from.read_text() != text:
         uv = [sys.executable, "-m", "uv"]
-        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(PLACE)], check=True)
-        subprocess.run([*uv, "pip", "install", "--quiet", "--python", str(python), "-r", str(WANTED)], check=True)
-        made_from.write_text(WANTED.read_text())
+        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(place)], check=True)
+        listed = ["-r", str(HERE / f"{wanted}.txt")]
+        subprocess.run([*uv, "pip", "install", "--quiet", "--python", str(python), *listed], check=True)
+        made_from.write_text(text)
+    _made[wanted] = python
     return python
+
+
+def versions() -> dict[str, str]:
+    """Of all peers that were asked in this run."""
+    found: dict[str, str] = {}
+    for python in _made.values():
+        script = [str(python), str(HERE / "job_scripts.py"), "versions", ""]
+        found |= json.loads(subprocess.run(script, check=True, capture_output=True, text=True).stdout)
+    return found
 
 
 class Peers:

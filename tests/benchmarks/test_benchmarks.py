@@ -22,6 +22,7 @@ from benchmarks import (
     derived,
     engines,
     flatness,
+    jobs,
     ledger,
     noise,
     pure_sparse,
@@ -33,6 +34,7 @@ from benchmarks import (
     tree,
 )
 from benchmarks.__main__ import names, section
+from benchmarks.job_scripts import CONTESTANTS
 from benchmarks.measured import Measured
 from benchmarks.peer_jobs import JOBS
 
@@ -55,12 +57,17 @@ def on_engines(folder: Path) -> list[Measured]:
     return [*engines.flights(folder, 1), *engines.compared("1,000 rows", found["release"], found["query"])]
 
 
+def ours(contestants: tuple[jobs.Contestant, ...]) -> tuple[jobs.Contestant, ...]:
+    return tuple(each for each in contestants if not each.place)
+
+
 CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "alp": lambda folder: alp.table(60, 200, 20, (20,), ("25",), ("1",), 1),
     "compact": lambda folder: compact.table(20, (20,), 10, 1),
     "derived": lambda folder: derived.table(20, 1),
     "engines": on_engines,
     "flatness": lambda folder: flatness.table(40, 1),
+    "jobs": lambda folder: jobs.table({job: ours(some) for job, some in jobs.JOBS.items()}, (1, 1)),
     "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2),
     "noise": lambda folder: noise.table(1000, dict.fromkeys(noise.PEER_SIZES, 10), 1),
     "pure_sparse": lambda folder: pure_sparse.table({100: None, 1000: 0.1}, ((10, 2**10),), 1),
@@ -88,6 +95,13 @@ def test_a_benchmark_runs_at_its_smallest(name: str, tmp_path: Path, monkeypatch
 def test_every_benchmark_is_among_them() -> None:
     assert {*CASES, *ELSEWHERE} == set(names())
     assert all(Path(__file__).parents[2].joinpath(place).exists() for place in ELSEWHERE.values())
+
+
+def test_every_contestant_of_the_whole_jobs_has_a_script_and_an_environment() -> None:
+    contestants = [each for some in jobs.JOBS.values() for each in some]
+    assert {each.script for each in contestants} == set(CONTESTANTS)
+    places = {each.place for each in contestants if each.place}
+    assert all(Path(jobs.__file__).with_name(f"{place}.txt").exists() for place in places)
 
 
 def test_a_job_that_the_peers_do_not_have_is_refused() -> None:
