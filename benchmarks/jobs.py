@@ -1,9 +1,9 @@
 """Two whole jobs, cold and warm, beside other libraries, each in an environment of its own. Wall time.
 
 Visits: a histogram of 42 known bins of 5,190 rows, one row protected, epsilon 1/2. Destinations: how many aircraft fly
-to each of the destinations that enough of them fly to, of 334,264 flights, keys unknown, an aircraft protected, of which
-five destinations count; epsilon 1 and delta 1e-6 (diffprivlib knows neither users nor unknown keys). All read one CSV
-file, with what the library reads: pandas or DuckDB, Polars, Spark, Python's own reader.
+to each of the destinations that enough of them fly to, of 334,264 flights, keys unknown, an aircraft protected, of
+which five destinations count; epsilon 1 and delta 1e-6 (diffprivlib knows neither users nor unknown keys). All read one
+CSV file, with what the library reads: pandas or DuckDB, Polars, Spark, Python's own reader.
 
 Cold is from the start of a new Python to the values; warm is one more release of a process that has made one, which
 OpenDP's Context, Tumult and diffprivlib keep a budget for, and OpenDP's measurement and PipelineDP do not. The work
