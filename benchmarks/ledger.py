@@ -1,6 +1,7 @@
 """What a durable charge and its outcome cost, alone, late in a long ledger, and beside seven other kernels.
 
 In an SQLite file, and on a PostgreSQL server of this machine, with its usual settings. TMPDIR chooses the disk.
+An old ledger is one of 100,000 entries; where this machine remembers it, opening reads what was written since.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from statistics import quantiles
 
+from sqlalchemy import Connection
+
 from benchmarks.measured import Measured, interleave, ms
-from dpviz.session.ledger import Ledger
+from dpviz.session.ledger import Ledger, records
+from dpviz.session.ledger.chain import Row, State
+from dpviz.session.releases import Releases
 from tests.ledger.server import OWNER, Server
 
 SHORT, LONG, ROUNDS = 100, 10_000, 400
+OLD, TIMES, PAGE = 100_000, 15, 50
 KERNELS, CHARGES = 8, 50
 
 CHARTER = {
@@ -40,13 +46,19 @@ ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in ran
 
 
 def table(
-    short: int = SHORT, long: int = LONG, rounds: int = ROUNDS, kernels: int = KERNELS, charges: int = CHARGES
+    short: int = SHORT,
+    long: int = LONG,
+    rounds: int = ROUNDS,
+    kernels: int = KERNELS,
+    charges: int = CHARGES,
+    old: int = OLD,
 ) -> list[Measured]:
     """All measurements of the ledger. Filling the long one takes most of the time."""
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
         Path(folder).chmod(0o755)  # the server runs as another user
         return [
             *alone(Path(folder), short, long, rounds),
+            *aged(Path(folder), short, old, rounds),
             *together(Path(folder) / "shared.ledger", kernels, charges),
             *served(Path(folder), short, long // 5, rounds, kernels, charges),
         ]
@@ -70,6 +82,52 @@ def alone(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
             f"release {many:,} against release {few}", f"{late / pair:.2f} times", "1.5 times", late <= 1.5 * pair
         ),
     ]
+
+
+def aged(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
+    """A ledger of years: what it costs to open, to count, to list and to go on. Its memory lies beside it."""
+    state = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(folder / "state")
+    try:
+        place = folder / "old.ledger"
+        filled(place, many)
+        opened(place)  # reads it whole, and remembers
+        old, short = Kernel(place, 0), Kernel(folder / "young.ledger", few)
+        old.made = many
+        looks: dict[str, Callable[[], object]] = {
+            "open": lambda: opened(place),
+            "len": lambda: len(Releases(old.ledger)),
+            "page": lambda: old.ledger.entries(last=PAGE, before=many // 2),
+        }
+        found = interleave({name: partial(seconds, look) for name, look in looks.items()}, TIMES)
+        pair = interleave({"old": partial(seconds, old.release), "short": partial(seconds, short.release)}, rounds)
+        times = pair["old"] / pair["short"]
+    finally:
+        os.environ.pop("XDG_STATE_HOME")
+        if state is not None:
+            os.environ["XDG_STATE_HOME"] = state
+    return [
+        Measured(f"open a ledger of {many:,} that is remembered", ms(found["open"]), "50 ms", found["open"] <= 0.05),
+        Measured(f"len(releases) of {many:,}", ms(found["len"]), "5 ms", found["len"] <= 0.005),
+        Measured(f"a page of {PAGE} out of {many:,}", ms(found["page"]), "20 ms", found["page"] <= 0.02),
+        Measured(f"release {many:,} against release {few}", f"{times:.2f} times", "1.5 times", times <= 1.5),
+    ]
+
+
+def filled(place: Path, many: int, at_once: int = 400) -> None:
+    """A ledger with so many answered charges, written some hundred at a time."""
+    ledger = opened(place)
+
+    def write(connection: Connection) -> None:
+        last = ledger._last
+        for number in range(last.state.charges + 1, min(last.state.charges + at_once, many) + 1):
+            state = State(admit(last.state.account), number, last.state.terms)
+            row = Row.after(last, "charge", state, number=number, key=key(number), charge=BODY, person="somebody")
+            made = records.CHARGES.enter(connection, row)
+            last, _ = records.CHARGES.conclude(connection, row, made, "done", answer={"text": ANSWER.decode()})
+
+    for _ in range(0, many, at_once):
+        ledger._change(write)
 
 
 def together(place: Path | str, number: int, charges: int) -> list[Measured]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import tempfile
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -11,6 +13,9 @@ import pytest
 from playwright.sync_api import Browser
 
 pytest_plugins = ["tests.toy.fixtures"]
+
+_state = tempfile.TemporaryDirectory(prefix="dpviz-state-")
+os.environ["XDG_STATE_HOME"] = _state.name  # what is remembered of the ledgers of tests is nobody's
 
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("dpviz")

@@ -68,7 +68,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "engines": on_engines,
     "flatness": lambda folder: flatness.table(40, 1),
     "jobs": lambda folder: jobs.table({job: ours(some) for job, some in jobs.JOBS.items()}, (1, 1)),
-    "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2),
+    "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2, 600),
     "noise": lambda folder: noise.table(1000, dict.fromkeys(noise.PEER_SIZES, 10), 1),
     "pure_sparse": lambda folder: pure_sparse.table({100: None, 1000: 0.1}, ((10, 2**10),), 1),
     "releases": lambda folder: releases.table(1, 1),

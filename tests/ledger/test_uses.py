@@ -403,7 +403,7 @@ def test_an_index_that_points_at_another_answer_or_account_is_not_believed(locat
     ask(ledger, "a")
     ask(ledger, "b")
     edit(location, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")
-    with pytest.raises(LedgerCorrupt, match="for the answer of use 1 of entry 1"):
+    with pytest.raises(LedgerCorrupt, match="does not say of use 1 of entry 1 what the chain says"):
         ledger.use_answer(1, 1)
     ledger.charge(key("second"), BODY, admit, opens={"left": "1"})
     edit(location, "UPDATE use SET outcome = (SELECT max(seq) FROM chain) WHERE number = 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
@@ -62,8 +62,24 @@ class Verification:
     uses: dict[str, int] = field(default_factory=dict)
 
 
+class Past(Protocol):
+    """The charges that had an outcome at some row, as a check found them that went up to it."""
+
+    def __len__(self) -> int:
+        """How many charges there were, those without an outcome among them."""
+
+    def at(self, number: int) -> IndexRow | None:
+        """What became of a charge; None where it had no outcome."""
+
+    def live(self, key: str) -> int | None:
+        """The charge that answers a key."""
+
+    def slots(self) -> bytes:
+        """All of it."""
+
+
 @dataclass(slots=True)
-class _Open:
+class Open:
     """An entry that is open for uses."""
 
     body: Mapping[str, Any]
@@ -78,6 +94,8 @@ class Audit:
     """Takes the rows in order; afterwards holds the index and the blobs that the chain implies.
 
     It may take further rows later, as they are written; after a row was refused it is of no use any more.
+
+    past  what an earlier check found, from which this one goes on: `index` has then only what is not in there
     """
 
     index: dict[int, IndexRow] = field(default_factory=dict)
@@ -86,10 +104,11 @@ class Audit:
     finished: int = 0
     last: Row | None = None
     check: Check | None = None
+    past: Past | None = None
     _state: State | None = None
     _keys: dict[str, int] = field(default_factory=dict)  # key -> the charge that is pending, done or open
     _bodies: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # what the pending charges are for
-    _open: dict[int, _Open] = field(default_factory=dict)
+    _open: dict[int, Open] = field(default_factory=dict)
     _hashes: bytearray = field(default_factory=bytearray)  # of all rows, 32 bytes each
 
     @classmethod
@@ -104,6 +123,20 @@ class Audit:
         if not met:
             raise broken(f"the hash {head} noted earlier is not on the chain, so rows were cut off or replaced")
         return audit
+
+    def go_on(
+        self,
+        state: State,
+        hashes: bytearray,
+        pending: dict[int, IndexRow],
+        asked: dict[int, Mapping[str, Any]],
+        uses: dict[tuple[int, int], IndexRow],
+        opened: dict[int, Open],
+    ) -> None:
+        """Begin where an earlier check had come to: with its last row and its past, and what was not over then."""
+        self._state, self._hashes, self._bodies, self._open = state, hashes, asked, opened
+        self.index, self.uses = pending, uses
+        self._keys = {found.key: number for number, found in pending.items()}
 
     def take(self, row: Row) -> None:
         last = self.last
@@ -142,7 +175,8 @@ class Audit:
 
     def live(self, key: str) -> int | None:
         """The entry that answers a key or is being drawn for it."""
-        return self._keys.get(key)
+        found = self._keys.get(key)
+        return self.past.live(key) if found is None and self.past is not None else found
 
     def live_use(self, number: int, key: str) -> int | None:
         """The use of an open entry that answers a key or is being drawn for it."""
@@ -151,7 +185,25 @@ class Audit:
 
     def at(self, record_id: tuple[int, int]) -> IndexRow | None:
         """What the chain says of an entry (use 0) or of a use."""
-        return self.uses.get(record_id) if record_id[1] else self.index.get(record_id[0])
+        if record_id[1]:
+            return self.uses.get(record_id)
+        found = self.index.get(record_id[0])
+        return self.past.at(record_id[0]) if found is None and self.past is not None else found
+
+    @property
+    def asked(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """What the charges without an outcome are for."""
+        return list(self._bodies.items())
+
+    @property
+    def opened_entries(self) -> list[tuple[int, Open]]:
+        """The entries that are open for uses, and how they stand."""
+        return list(self._open.items())
+
+    @property
+    def hashes(self) -> bytes:
+        """The hashes of all rows, 32 bytes each."""
+        return bytes(self._hashes)
 
     def sub(self, number: int) -> Mapping[str, str] | None:
         """The sub-account of an open entry."""
@@ -211,8 +263,9 @@ class Audit:
         number, key = content["number"], content["key"]
         if number != charges:
             raise broken(f"row {row.seq} charges entry {number} out of turn")
-        if key in self._keys:
-            raise broken(f"row {row.seq} charges a key whose entry {self._keys[key]} is pending or done")
+        live = self.live(key)
+        if live is not None:
+            raise broken(f"row {row.seq} charges a key whose entry {live} is pending or done")
         self._keys[key] = number
         self._bodies[number] = content["charge"]
         self.index[number] = IndexRow(number, key, "pending", row.seq, None, None)
@@ -229,7 +282,7 @@ class Audit:
         if sub is not None:
             if not self.follows(Step("open", body, {}, _texts(sub))):
                 raise broken(f"row {row.seq} opens entry {number} with more than was charged for")
-            self._open[entry.number] = _Open(body, _texts(sub))
+            self._open[entry.number] = Open(body, _texts(sub))
         elif status != "done":
             del self._keys[entry.key]
 
@@ -266,13 +319,13 @@ class Audit:
         del opened.reserved[use.number]
         self.uses[content["entry"], use.number] = self._closed(use, row, content)
 
-    def _opened(self, row: Row, number: int) -> _Open:
+    def _opened(self, row: Row, number: int) -> Open:
         opened = self._open.get(number)
         if opened is None:
             raise broken(f"row {row.seq} is about a use of entry {number}, which is not open for uses")
         return opened
 
-    def _carry(self, row: Row, opened: _Open, after: dict[str, str], step: Step | None) -> None:
+    def _carry(self, row: Row, opened: Open, after: dict[str, str], step: Step | None) -> None:
         """Go on with the sub-account that a row carries."""
         if after.keys() != opened.sub.keys():
             raise broken(f"row {row.seq} carries a sub-account with other parts")

@@ -1,5 +1,8 @@
 """What one ledger object has read of the chain: everything, checked once, and then each row as it is written.
 
+Where this machine remembers a check of all rows up to one that is still there (`memory`), only the rows after it are
+read. At the first doubt, whatever it is about, everything is read after all.
+
 So a charge rests on a chain that holds, and an answer comes from one; and a ledger that is older than what was seen,
 or another one, is noticed by whoever saw it, at the next look.
 """
@@ -14,17 +17,24 @@ from sqlalchemy import Connection
 
 from dpviz.errors import LedgerCorrupt
 from dpviz.session.ledger import rows
-from dpviz.session.ledger.audit import Audit
+from dpviz.session.ledger.audit import Audit, Check
 from dpviz.session.ledger.chain import Row, broken
+from dpviz.session.ledger.memory import LEAST, PART, STEP, Memory, Place, memory_of
 from dpviz.session.ledger.witness import Note
 
 
 class Following:
     """The chain as far as it is known here. Used inside the transactions of a store, and so never across a fork."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Place) -> None:
         self._audit: Audit | None = None
+        self._place = place
+        self._memory: Memory | None = None
+        self._recalled = False  # whether it was looked for
+        self._believed = False  # whether rows were not read here because they are remembered
+        self._kept = 0  # the row up to which this is remembered
         self._lock = threading.RLock()
+        self._doubted = False
         self._seen: dict[int, str] = {}  # the latest rows seen, by number; the largest counts
 
     @property
@@ -44,13 +54,54 @@ class Following:
         assert self._audit is not None
         return self._audit
 
+    def recall(self) -> Memory | None:
+        """What this machine remembers. Ask before a transaction begins: another kernel may remember more later."""
+        if not self._recalled:
+            with self._lock:
+                self._memory, self._recalled = self._place.load(), True
+        return self._memory
+
+    def doubt(self) -> bool:
+        """Whether something was refused here that rests on rows that were not read. Then all are read from now on."""
+        with self._lock:
+            believed, self._believed = self._believed, False
+            if believed:
+                self._audit, self._doubted, self._kept = None, True, 0
+            return believed
+
+    def keep(self) -> None:
+        """Remember what is known, where that is much more than is remembered."""
+        with self._lock:
+            audit = self._audit
+            if audit is None or audit.last is None or audit.last.seq < LEAST:
+                return
+            if audit.last.seq - self._kept < max(STEP, audit.last.seq // PART):
+                return
+            self._kept = audit.last.seq  # once, wherever it cannot be kept
+            with contextlib.suppress(Exception):  # what was charged is charged, whatever becomes of a memory of it
+                memory = memory_of(audit)
+                if memory is not None and self._place.save(memory):
+                    self._audit = memory.audit(audit.last, audit.check)
+
+    def compare(self, connection: Connection) -> None:
+        """Refuse a ledger that is behind what this machine remembers of it, or has other rows."""
+        compare_memory(connection, self._memory, self._place)
+
+    def _started(self, connection: Connection, check: Check | None, whole: Callable[[Connection], Audit]) -> Audit:
+        compare_memory(connection, self._memory, self._place)
+        memory = None if self._doubted else self._memory
+        if memory is not None and rows.hash_at(connection, 1) == memory.note.chain:
+            self._believed, self._kept = True, memory.seq
+            return remembered(connection, memory, check)
+        return whole(connection)
+
     def start(self, audit: Audit) -> None:
         """Go on from a chain that was read whole just now, unless more of it is known already."""
         assert audit.last is not None
         with self._lock:
             known = None if self._audit is None else self._audit.last
             if known is None or known.seq <= audit.last.seq:
-                self._audit = audit
+                self._audit, self._believed, self._kept = audit, False, 0
             self.saw(audit.last.seq, audit.last.hash)
 
     def follow(
@@ -59,14 +110,16 @@ class Following:
         seen: tuple[int, str] | None,
         noted: Note | None,
         whole: Callable[[Connection], Audit],
+        check: Check | None,
     ) -> None:
         """Read what was written since, and compare it with what was seen, or noted, before this view was taken.
 
-        whole  reads all of a ledger, and refuses what does not hold: at the first look, and after a refusal
+        whole  reads all of a ledger, and refuses what does not hold: at the first look where nothing is remembered,
+               and after a refusal
         """
         with self._lock, self._anew_if_refused():
             if self._audit is None:
-                self._audit = whole(connection)
+                self._audit = self._started(connection, check, whole)
             audit, (seq, hash_) = self._audit, rows.head(connection)
             assert audit.last is not None
             for row in rows.every(connection, after=audit.last.seq) if seq > audit.last.seq else ():
@@ -106,6 +159,29 @@ class Following:
             raise
 
 
+def remembered(connection: Connection, memory: Memory, check: Check | None) -> Audit:
+    """What a check had found when its memory was written, once its last row and the terms are seen to be as then."""
+    audit = memory.audit(rows.row_at(connection, memory.seq), check)
+    terms = audit.state.terms
+    while terms > 1:
+        row = rows.row_at(connection, terms)
+        before = rows.row_at(connection, terms - 1)
+        if (row.hash, before.hash) != (audit.hash_of(terms), audit.hash_of(terms - 1)):
+            raise broken(f"row {terms} is not the row that was on the chain")
+        terms = before.state.terms
+    if rows.row_at(connection, 1).hash != audit.hash_of(1):
+        raise broken("row 1 is not the row that was on the chain")
+    return audit
+
+
+def compare_memory(connection: Connection, memory: Memory | None, place: Place) -> None:
+    """Refuse a ledger that is behind what this machine remembers of it, or has other rows."""
+    if memory is None or rows.hash_at(connection, 1) != memory.note.chain:
+        return
+    if rows.hash_at(connection, memory.seq) != memory.note.hash:
+        raise put_back(memory.seq, f"and the memory of it, {place.path}")
+
+
 def compare(audit: Audit, seq: int, noted: Note | None) -> None:
     """Refuse a chain, `seq` rows long, that is behind what was noted of it."""
     if noted is None or noted.chain != audit.hash_of(1):
@@ -125,12 +201,13 @@ def other_rows() -> LedgerCorrupt:
     return broken("its rows are not the ones that this session has seen, as if somebody had put another in its place")
 
 
-def put_back(seq: int) -> LedgerCorrupt:
+def put_back(seq: int, besides: str = "") -> LedgerCorrupt:
     value = f"row {seq} was written here and is gone or another"
     rule, step = "a ledger only grows", "put the latest ledger back"
     return LedgerCorrupt(
         f"the ledger is older than what was written in this place ({value}), as if somebody had put back a copy; "
-        f"{step}. If that is lost, count what was charged since as spent, and remove the -lock file beside the ledger",
+        f"{step}. If that is lost, count what was charged since as spent, and remove the -lock file beside the ledger"
+        f"{besides and ', '}{besides}",
         value=value,
         rule=rule,
         next_step=step,

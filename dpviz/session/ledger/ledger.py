@@ -19,6 +19,7 @@ from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
 from dpviz.session.ledger.following import Following
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.locations import locate, locate_file
+from dpviz.session.ledger.memory import Place
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.records import (
     ANSWERED,
@@ -81,7 +82,7 @@ class Ledger:
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._check = check
-        self._chain = Following()
+        self._chain = Following(Place(ledger_location.identity, check))
         self._made = made
         self._person = person
         self._glanced: dict[str, tuple[dict[str, str], float]] = {}
@@ -123,6 +124,8 @@ class Ledger:
                 )
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             made = ledger_location.create(lambda connection: rows.append(connection, first))
+            if made:
+                Place(ledger_location.identity, check).forget()
         who = owner or Owner.here()
         ledger = cls(ledger_location, ledger_location.store(), who, check, made=made, person=person or "")
         try:
@@ -162,12 +165,21 @@ class Ledger:
     def _look(self, work: Callable[[Connection], T], read: Callable[[Callable[[Connection], T]], T] | None = None) -> T:
         """Read, once what was written since the last look holds too."""
         seen, noted = self._chain.seen, self._store.noted()
+        self._chain.recall()
 
         def looking(connection: Connection) -> T:
             self._store.unchanged(connection)
-            self._chain.follow(connection, seen, noted, self._whole)
+            self._chain.follow(connection, seen, noted, self._whole, self._check)
             return work(connection)
 
+        try:
+            result = (read or self._store.read)(looking)
+        except LedgerCorrupt:
+            if not self._chain.doubt():
+                raise
+        else:
+            self._chain.keep()
+            return result
         return (read or self._store.read)(looking)
 
     def _change(
@@ -175,17 +187,28 @@ class Ledger:
     ) -> T:
         """Write, once what was written since the last look holds too; and remember the row that was written last."""
         seen, noted = self._chain.seen, self._store.noted()
+        self._chain.recall()
         appended: list[Row] = []
 
         def changing(connection: Connection) -> T:
-            self._store.unchanged(connection)
-            self._chain.follow(connection, seen, noted, self._whole)
-            result = work(connection)
+            try:
+                self._store.unchanged(connection)
+                self._chain.follow(connection, seen, noted, self._whole, self._check)
+                result = work(connection)
+            except LedgerCorrupt:
+                if self._chain.doubt():  # nothing of this transaction is written
+                    raise _Doubt from None
+                raise
             appended[:] = rows.written(connection)
             return result
 
-        result = self._store.write(changing, wanted=wanted, patience=patience)
+        try:
+            result = self._store.write(changing, wanted=wanted, patience=patience)
+        except _Doubt:
+            appended.clear()
+            result = self._store.write(changing, wanted=wanted, patience=patience)
         self._chain.wrote(appended)
+        self._chain.keep()
         return result
 
     def _whole(self, connection: Connection, *, head: str | None = None, check: Check | None = None) -> Audit:
@@ -219,7 +242,7 @@ class Ledger:
     @property
     def is_new(self) -> bool:
         """Whether opening made this ledger, and nothing was charged since."""
-        return self._made and not self._look(lambda connection: self._chain.audit.index)
+        return self._made and not self._look(lambda _: self._chain.audit.state.charges)
 
     @property
     def read_only(self) -> bool:
@@ -517,9 +540,7 @@ class Ledger:
     def _page(self, query: Statement, last: int | None, before: int | None) -> list[Entry]:
         most = _EVERY if last is None else min(max(0, last), _EVERY)
         until = _EVERY if before is None else min(max(0, before), _EVERY)
-        return self._look(lambda connection: CHARGES.fetch(connection, query, self.owner, most=most, before=until))[
-            ::-1
-        ]
+        return self._look(lambda connection: self._fetch(connection, CHARGES, query, most=most, before=until))[::-1]
 
     @property
     def finished_count(self) -> int:
@@ -573,7 +594,7 @@ class Ledger:
 
         def work(connection: Connection) -> list[Use]:
             self._sub(connection, number)
-            return USES.fetch(connection, USES.every, self.owner, of=number)[::-1]
+            return self._fetch(connection, USES, USES.every, of=number)[::-1]
 
         return self._look(work)
 
@@ -616,14 +637,17 @@ class Ledger:
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
             raise records.not_for_use(found) if found.status != "open" else broken(f"entry {number} has no sub-account")
-        if records.record_id_of(row)[0] != number or self._chain.audit.hash_of(row.seq) != row.hash:
+        audit = self._chain.audit
+        if records.record_id_of(row)[0] != number or audit.hash_of(row.seq) != row.hash or audit.sub(number) != sub:
             raise broken(f"the index takes row {row.seq} for the sub-account of entry {number}")
         return dict(sub)
 
     def _one(self, connection: Connection, statements: RecordStatements[SomeRecord], record_id: RecordId) -> SomeRecord:
-        found = statements.fetch(connection, statements.one, self.owner, **statements.where(record_id))
+        found = self._fetch(connection, statements, statements.one, **statements.where(record_id))
         if not found:
             of, at = record_id
+            if self._chain.audit.at(record_id) is not None:
+                raise broken(f"the index lacks {records.named(record_id)}")
             if at:
                 raise ParameterError.of(at, "a use has the number of a reserve", f"ledger.uses({of}) lists them")
             raise ParameterError.of(of, "an entry has the number of a charge", "ledger.entries() lists them")
@@ -632,8 +656,16 @@ class Ledger:
     def _find(
         self, connection: Connection, statements: RecordStatements[SomeRecord], key: str, **of: int
     ) -> SomeRecord | None:
-        found = statements.fetch(connection, statements.latest, self.owner, key_=key, **of)
+        found = self._fetch(connection, statements, statements.latest, key_=key, **of)
+        audit = self._chain.audit
+        if not found and (audit.live_use(of["of"], key) if of else audit.live(key)) is not None:
+            raise broken("the index does not say of a key what the chain says")
         return found[0] if found else None
+
+    def _fetch(
+        self, connection: Connection, statements: RecordStatements[SomeRecord], query: Statement, **where: object
+    ) -> list[SomeRecord]:
+        return statements.fetch(connection, query, self.owner, self._chain.audit, **where)
 
     # ---------------------------------------------------------------- keeping
 
@@ -646,6 +678,7 @@ class Ledger:
         """
 
         seen, noted = self._chain.seen, self._store.noted()
+        self._chain.recall()
 
         def work(connection: Connection) -> Audit:
             audit = self._whole(connection, head=head, check=check)
@@ -655,12 +688,15 @@ class Ledger:
             if seen is not None and audit.hash_of(seen[0]) != seen[1]:
                 raise following.other_rows()
             following.compare(audit, audit.last.seq, noted)
+            self._chain.compare(connection)
             return audit
 
         audit = self._store.read(work)
         audit.check = self._check
+        found = audit.verification()
         self._chain.start(audit)
-        return audit.verification()
+        self._chain.keep()
+        return found
 
     def detach(self) -> None:
         """Let go of the file, all written to it and nothing beside it, or of the server. The next call is back."""
@@ -693,6 +729,10 @@ class Ledger:
         target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
             return Ledger(target, copy, self.owner, self._check).verify()
+
+
+class _Doubt(Exception):
+    """Something was refused that rests on rows that were not read: read all, and try again."""
 
 
 def _existing(held: Hidden[Any]) -> LedgerLocation:

@@ -103,6 +103,10 @@ class Server:
         database = short(self.url.database, 40)
         return database if self.schema == "public" else f"{database}.{short(self.schema, 40)}"
 
+    @property
+    def identity(self) -> str:
+        return ascii((self.url.host, self.url.port, self.url.query.get("host"), self.url.database, self.schema))
+
     def store(self, *, writable: bool = True) -> PostgresStore:
         return PostgresStore(self, writable=writable)
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Table, bindparam, literal, select, true
 from dpviz.boundary import protect_module
 from dpviz.errors import LedgerError, ReleaseLost, SessionBusy, short
 from dpviz.session.ledger import rows, tables
-from dpviz.session.ledger.audit import IndexRow
+from dpviz.session.ledger.audit import Audit, IndexRow
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.statements import Statement
@@ -146,11 +146,13 @@ class RecordStatements(Generic[SomeRecord]):
         of, at = record_id
         return {"of": of, "at": at} if "entry" in self.names else {"of": of}
 
-    def fetch(self, connection: Connection, query: Statement, by: Owner, **where: object) -> list[SomeRecord]:
-        """What is found, the latest first, as `by` sees it."""
-        return [self._read(record, by) for record in query.all(connection, **where)]
+    def fetch(
+        self, connection: Connection, query: Statement, by: Owner, audit: Audit, **where: object
+    ) -> list[SomeRecord]:
+        """What is found, the latest first, as `by` sees it, once the index and the rows are seen to be the chain's."""
+        return [self._read(record, by, audit) for record in query.all(connection, **where)]
 
-    def _read(self, record: Sequence[Any], by: Owner) -> SomeRecord:
+    def _read(self, record: Sequence[Any], by: Owner, audit: Audit) -> SomeRecord:
         behind = len(chain.c) + len(self._columns)
         row = Row.read(record[: len(chain.c)])
         index = dict(zip(self._columns, record[len(chain.c) : behind], strict=True))
@@ -159,6 +161,9 @@ class RecordStatements(Generic[SomeRecord]):
         if row.kind != self.opens or any(content[name] != index[name] for name in self.names):
             raise broken(f"the index takes row {row.seq} for {self.opens} {index['number']}")
         found = self._made(content, index["status"], index["closed"])
+        said = {name: value for name, value in index.items() if name != "entry"}
+        if audit.hash_of(row.seq) != row.hash or audit.at(found.record_id) != IndexRow(**said):
+            raise broken(f"the index does not say of {found.name} what the chain says")
         if found.status != "pending":
             return found
         mine = held["token"] == by.token

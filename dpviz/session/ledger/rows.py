@@ -63,6 +63,12 @@ def head(connection: Connection) -> tuple[int, str]:
     return seq, hash_
 
 
+def hash_at(connection: Connection, seq: int) -> str | None:
+    """The hash of a row, as it stands there."""
+    found = _ROW.first(connection, at=seq)
+    return None if found is None or not isinstance(found[-1], str) else found[-1]
+
+
 def row_at(connection: Connection, seq: int) -> Row:
     found = _ROW.first(connection, at=seq)
     if found is None:

@@ -68,6 +68,10 @@ class File:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def identity(self) -> str:
+        return f"file {str(self.path)!a}"
+
     def store(self, *, writable: bool = True) -> SqliteStore:
         return SqliteStore(self.path, writable=writable)
 

@@ -51,6 +51,10 @@ class LedgerLocation(Protocol):
     def name(self) -> str:
         """A short name."""
 
+    @property
+    def identity(self) -> str:
+        """What tells it from every other place, without a password. It is shown to nobody."""
+
     def exists(self) -> bool:
         """Whether something is there. What cannot be a ledger whatever it holds is refused here."""
 

@@ -1,0 +1,518 @@
+"""What a machine remembers of a ledger decides how much is read when it is opened, and nothing else.
+
+A ledger opened with a memory says what one says that was read whole; and whatever somebody does to the ledger or to the
+memory, the balance is the true one or the ledger is refused, a stored answer is the true one or is refused, and no key
+that was answered is charged again.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpviz.errors import BudgetExceeded, DpvizError, LedgerCorrupt, LedgerError, ReleaseLost, SessionBusy
+from dpviz.session.ledger import Ledger, Step, following, memory, rows
+from dpviz.session.ledger.audit import Audit
+from dpviz.session.ledger.chain import Row
+from dpviz.session.ledger.locations import locate
+from dpviz.session.ledger.memory import Memory, Place, memory_of
+from dpviz.session.ledger.records import DRAWING
+from tests.ledger.tools import BODY, Location, admit, behind, edit, exists, key, on_a_file, opened, spend, sql
+
+ROUNDS = 12
+SUB = {"symbols": "1000"}
+
+
+def honest(step: Step) -> bool:
+    """The arithmetic of these ledgers: each charge costs one, and a use takes one symbol at most."""
+    if step.kind == "charge":
+        return dict(step.after) == {**step.before, "spent": str(int(step.before["spent"]) + 1)}
+    if step.kind in ("reserve", "settle"):
+        return abs(int(step.after["symbols"]) - int(step.before["symbols"])) <= 1
+    return True
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ledgers of a few rows are remembered, in a folder of this test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(following, "LEAST", 4)
+    monkeypatch.setattr(following, "STEP", 3)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows that are read and checked, by number."""
+    seen: list[int] = []
+    take = Audit.take
+
+    def counted(audit: Any, row: Any) -> None:
+        seen.append(row.seq)
+        take(audit, row)
+
+    monkeypatch.setattr(Audit, "take", counted)
+    return seen
+
+
+def place(location: Location) -> Place:
+    return Place(locate(location).identity, honest)
+
+
+def remembered(location: Location) -> Memory:
+    found = place(location).load()
+    assert found is not None
+    return found
+
+
+def again(location: Location) -> Ledger:
+    """It opened anew, under the budget in force."""
+    if not exists(location):
+        return opened(location, check=honest, budget=10_000)
+    charter = Ledger.read(location)._store.read(rows.charter)
+    account = {"spent": "0", "budget": "10000"}
+    return Ledger.open(location, charter=charter, account=account, check=honest)
+
+
+def whole(location: Location) -> Ledger:
+    """The same ledger, read whole: what the other is held against."""
+    ledger = Ledger(locate(location), locate(location).store(writable=False), again_owner(), honest)
+    ledger._chain._recalled = True
+    return ledger
+
+
+def again_owner() -> Any:
+    from dpviz.session.ledger.owner import Owner
+
+    return Owner.here()
+
+
+def told(ledger: Ledger) -> dict[str, Any]:
+    """All that a ledger says."""
+    entries = ledger.entries()
+    return {
+        "account": ledger.account,
+        "charter": ledger.charter,
+        "head": ledger.head(),
+        "entries": [(entry.number, entry.key, entry.status, entry.closed, entry.body) for entry in entries],
+        "counts": (ledger.finished_count, ledger.finished_numbers, [one.number for one in ledger.opened()]),
+        "pending": [entry.number for entry in ledger.pending()],
+        "answers": {entry.number: ledger.answer(entry.number) for entry in entries if entry.status == "done"},
+        "found": [getattr(ledger.find(entry.key), "number", None) for entry in entries],
+        "subs": {one.number: (ledger.sub_account(one.number), spent(ledger, one.number)) for one in ledger.opened()},
+        "raises": ledger.raises(),
+    }
+
+
+def spent(ledger: Ledger, number: int) -> list[tuple[Any, ...]]:
+    return [
+        (
+            use.number,
+            use.key,
+            use.status,
+            use.closed,
+            ledger.use_answer(number, use.number) if use.status == "done" else b"",
+        )
+        for use in ledger.uses(number)
+    ]
+
+
+class History:
+    """Steps of a ledger, drawn from a seed."""
+
+    def __init__(self, location: Location, seed: int) -> None:
+        self.location, self.chance = location, random.Random(seed)
+        self.ledger = again(location)
+        self.token = self.ledger.owner.token
+        self.drawn: list[tuple[int, int]] = []
+        self.open: list[int] = []
+
+    def step(self) -> None:
+        chance = self.chance
+        if chance.random() < 0.15:
+            self.ledger = again(self.location)  # its own draws are lost with the object that began them
+            DRAWING.difference_update({(self.token, drawn) for drawn in self.drawn})
+            self.drawn, self.token = [], self.ledger.owner.token
+        what = chance.choice(["charge", "charge", "finish", "finish", "close", "open", "use", "use", "settle", "raise"])
+        name = key(chance.randrange(25))
+        try:
+            if what == "charge":
+                made = self.ledger.charge(name, {**BODY, "n": chance.randrange(99)}, admit, retry=chance.random() < 0.5)
+                if made.status == "pending":
+                    self.drawn.append((made.number, 0))
+            elif what == "open":
+                self.open.append(self.ledger.charge(key(("sub", name)), BODY, admit, opens=SUB).number)
+            elif what == "use" and self.open:
+                of = chance.choice(self.open)
+                use = self.ledger.reserve(of, name, BODY, fewer, retry=chance.random() < 0.5)
+                if use.status == "pending":
+                    self.drawn.append((of, use.number))
+            elif what == "raise":
+                self.ledger.raise_budget({"epsilon": str(chance.randrange(2, 9)), "delta": "0"}, dict, reason=what)
+            elif self.drawn:
+                of, at = self.drawn.pop(chance.randrange(len(self.drawn)))
+                self.end(of, at, chance.choice(["done", "done", "cancelled", "failed"]))
+        except (ReleaseLost, BudgetExceeded, SessionBusy):
+            pass
+        except LedgerError as refused:
+            assert not isinstance(refused, LedgerCorrupt), refused
+
+    def end(self, of: int, at: int, how: Any) -> None:
+        answer = f"the answer {of}.{at}".encode() * self.chance.choice([1, 1, 6000])
+        if at and how == "done":
+            self.ledger.settle(of, at, answer, self.chance.choice([dict, more]))
+        elif at:
+            self.ledger.fail_use(of, at, how)
+        elif how == "done":
+            self.ledger.finish(of, answer)
+        else:
+            self.ledger.close(of, how)
+
+
+def fewer(sub: Any) -> dict[str, str]:
+    return {"symbols": str(int(sub["symbols"]) - 1)}
+
+
+def more(sub: Any) -> dict[str, str]:
+    return {"symbols": str(int(sub["symbols"]) + 1)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happened_a_memory_says_what_the_whole_ledger_says(location: Location, seed: int) -> None:
+    history, opened_with_one = History(location, seed), 0
+    for number in range(120):
+        try:
+            history.step()
+        except DpvizError as refused:
+            raise AssertionError(str(refused)) from None
+        if number % 10 == 9:
+            ledger = again(location)
+            opened_with_one += ledger._chain._believed
+            assert told(ledger) == told(whole(location)) == told(history.ledger)
+            fresh = whole(location)
+            fresh.account  # noqa: B018  # which reads it
+            found, expected = memory_of(ledger._chain.audit), memory_of(fresh._chain.audit)
+            assert found is not None and expected is not None
+            assert (found.hashes, found.entries.slots()) == (expected.hashes, expected.entries.slots())
+            assert {**found.body, "uses": sorted(found.body["uses"])} == {
+                **expected.body,
+                "uses": sorted(expected.body["uses"]),
+            }
+    assert opened_with_one >= 8 and again(location).verify() == whole(location).verify()
+
+
+def test_only_the_rows_after_it_are_read(location: Location, read: list[int]) -> None:
+    spend(again(location), *range(10))
+    known = remembered(location).seq
+    assert known >= 18
+    read.clear()
+    ledger = again(location)
+    assert ledger.account["spent"] == "10" and read == list(range(known + 1, 22))
+    read.clear()
+    assert ledger.answer(1) == b"the answer to 0" and ledger.entry(3).status == "done" and read == []
+    assert ledger.charge(key(4), BODY, admit).status == "done" and read == []
+    ledger.verify()
+    assert read[:21] == list(range(1, 22))
+
+
+def test_without_one_everything_is_read_before_a_charge(location: Location, read: list[int]) -> None:
+    spend(again(location), *range(10))
+    shutil.rmtree(Path(os.environ["XDG_STATE_HOME"]))
+    read.clear()
+    again(location)
+    assert read[:21] == list(range(1, 22)) and remembered(location).seq == 21
+
+
+# ---------------------------------------------------------------- somebody alters it
+
+
+def attempts(ledger: Ledger, true: dict[str, Any]) -> Iterator[str]:
+    """Everything that could go wrong in favour of whoever altered a ledger; what was refused."""
+
+    def tried(name: str, call: Callable[[], object], right: Callable[[Any], bool]) -> Iterator[str]:
+        try:
+            found = call()
+        except LedgerError as refused:
+            assert isinstance(refused, LedgerCorrupt) or "has no answer" in str(refused), (name, refused)
+            yield name
+        else:
+            assert right(found), (name, found)
+
+    yield from tried("account", lambda: ledger.account, lambda found: found == true["account"])
+    yield from tried("charter", lambda: ledger.charter, lambda found: found == true["charter"])
+    for number, answer in true["answers"].items():
+        yield from tried(f"answer {number}", lambda n=number: ledger.answer(n), lambda found, a=answer: found == a)
+    for number, name, status, *_ in true["entries"]:
+        if status in ("done", "open"):
+            opens = SUB if status == "open" else None
+            yield from tried(
+                f"charge {number}",
+                lambda k=name, o=opens: ledger.charge(k, BODY, admit, opens=o),
+                lambda found, n=number, s=status: (found.number, found.status) == (n, s),
+            )
+    for number, (sub, _) in true["subs"].items():
+        yield from tried(f"sub {number}", lambda n=number: ledger.sub_account(n), lambda found, s=sub: found == s)
+    yield from tried("account again", lambda: ledger.account, lambda found: found == true["account"])
+
+
+def alterations(location: Location, chance: random.Random) -> str:
+    """Change one thing behind the back of a ledger, and say what."""
+    columns = {
+        "chain": ["seq", "kind", "body", "previous", "hash"],
+        "entry": ["number", "key", "status", "charge", "outcome", "closed"],
+        "use": ["number", "key", "status", "charge", "outcome", "closed"],
+        "blob": ["content"],
+    }
+    table = chance.choice(["chain", "chain", "entry", "entry", "use", "blob"])
+    order = {"chain": "seq", "entry": "number", "use": "number", "blob": "hash"}[table]
+    there = sql(location, f'SELECT * FROM "{table}" ORDER BY {order}')
+    if not there:
+        return "nothing"
+    names = [column[0] for column in described(location, table)]
+    row = dict(zip(names, chance.choice(there), strict=True))
+    at, where = [row[name] for name in names[:2]], f"{names[0]} = ? AND {names[1]} = ?"
+    how = chance.choice(["delete", "insert", "change", "change", "change", "swap"])
+    try:
+        if how == "delete":
+            edit(location, f'DELETE FROM "{table}" WHERE {where}', *at)
+        elif how == "insert" and table in ("chain", "entry"):
+            more = {**row, names[0]: chance.choice([0, -1, 10**6]), "previous": "f" * 64, "key": key("inserted")}
+            edit(location, f'INSERT INTO "{table}" VALUES ({", ".join("?" for _ in names)})', *(more[n] for n in names))
+        else:
+            column = chance.choice(columns[table])
+            other = dict(zip(names, chance.choice(there), strict=True))[column] if how == "swap" else None
+            value = row[column]
+            if other is None:
+                other = value + chance.choice([-1, 1, 2]) if isinstance(value, int) else forged(value, chance)
+            edit(location, f'UPDATE "{table}" SET {column} = ? WHERE {where}', other, *at)
+        return f"{how} in {table} at {at[0]}"
+    except Exception as error:  # the table itself does not take it
+        return f"nothing: {type(error).__name__}"
+
+
+def described(location: Location, table: str) -> list[tuple[str]]:
+    with behind(location) as connection:
+        return [(column[0],) for column in connection.execute(f'SELECT * FROM "{table}" LIMIT 1').description]
+
+
+def forged(value: Any, chance: random.Random) -> Any:
+    if isinstance(value, bytes | memoryview):
+        return b"x" + bytes(value)[1:]
+    if value is None or not value:
+        return "x"
+    for old, new in chance.sample(
+        [("done", "lost"), ("done", "cancelled"), ('"spent":"', '"spent":"0'), ("1", "2")], 4
+    ):
+        if old in value:
+            return value.replace(old, new, 1)
+    return value[:-1] + ("0" if value[-1] != "0" else "1")
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+@on_a_file
+def test_an_altered_ledger_is_refused_or_says_the_truth(location: Path, tmp_path: Path, seed: int) -> None:
+    history = History(location, 100 + seed)
+    for _ in range(80):
+        history.step()
+    true, chance = told(whole(location)), random.Random(seed)
+    kept = {path: path.read_bytes() for path in [location, place(location).path] if path is not None}
+    altered = refused = later = 0
+    for _ in range(25):
+        for path, content in kept.items():
+            path.write_bytes(content)
+        what = alterations(location, chance)
+        try:
+            whole(location).verify()
+            fits = True
+        except DpvizError:
+            fits = False
+        altered += not fits
+        try:
+            ledger = again(location)
+        except DpvizError:
+            refused += 1
+            assert not fits, what
+            continue
+        found = list(attempts(ledger, true))
+        assert not (fits and found), (what, found)
+        later += bool(found)
+        if not fits:
+            with pytest.raises(DpvizError):
+                again(location).verify()
+    assert altered >= 8 and refused + later >= 3
+
+
+@on_a_file
+def test_a_row_rewritten_with_a_hash_that_fits_is_found_when_its_answer_is_read(location: Path) -> None:
+    spend(again(location), *range(10))
+    row = Row.read(sql(location, "SELECT * FROM chain WHERE seq = 3")[0])
+    body = row.body.replace("the answer to 0", "the answer to 9")
+    hash_ = memory_digest(row, body)
+    edit(location, "UPDATE chain SET body = ?, hash = ? WHERE seq = 3", body, hash_)
+    ledger = again(location)
+    assert ledger.account["spent"] == "10" and ledger.answer(2) == b"the answer to 1"
+    for refusing in (lambda: ledger.answer(1), lambda: again(location).verify()):
+        with pytest.raises(LedgerCorrupt, match="row 4 does not follow row 3"):
+            refusing()
+
+
+def memory_digest(row: Any, body: str) -> str:
+    from dpviz.session.ledger.chain import _digest
+
+    return _digest(row.seq, row.kind, body, row.previous)
+
+
+# ---------------------------------------------------------------- an older ledger, another one
+
+
+@on_a_file
+def test_an_older_copy_is_told_though_the_file_beside_it_was_put_back_too(location: Path) -> None:
+    spend(again(location), "a", "b")
+    again(location).detach()
+    older = {path: path.read_bytes() for path in location.parent.glob(location.name + "*")}
+    spend(again(location), *range(10))
+    for path, content in older.items():
+        path.write_bytes(content)
+    for look in (again, lambda place: Ledger.read(place, check=honest).account, lambda place: whole_of(place).verify()):
+        with pytest.raises(LedgerCorrupt, match="older than what was written in this place.*remove.*memory"):
+            look(location)
+    path = place(location).path
+    assert path is not None
+    path.unlink()  # as the refusal says, to go on from the copy
+    assert again(location).account["spent"] == "2"
+
+
+def whole_of(location: Path) -> Ledger:
+    return Ledger.read(location, check=honest)
+
+
+def test_rows_cut_off_below_what_is_remembered_are_told(location: Location) -> None:
+    spend(again(location), *range(10))
+    edit(location, "DELETE FROM chain WHERE seq > 15")
+    edit(location, "DELETE FROM entry WHERE number > 7")
+    if isinstance(location, Path):
+        location.with_name(location.name + "-lock").unlink()
+    with pytest.raises(LedgerCorrupt, match="older than what was written in this place"):
+        again(location)
+
+
+@on_a_file
+def test_another_ledger_in_its_place_is_read_whole(locations: Callable[[], Path], read: list[int]) -> None:
+    one, two = locations(), locations()
+    spend(again(one), *range(10))
+    spend(opened(two, budget=11), *range(11))
+    one.with_name(one.name + "-lock").unlink()
+    shutil.copy(two, one)
+    read.clear()
+    assert again(one).account["spent"] == "11" and read[:23] == list(range(1, 24))
+
+
+# ---------------------------------------------------------------- somebody alters the memory
+
+
+@on_a_file
+def test_swapped_memories_are_none(locations: Callable[[], Path], read: list[int]) -> None:
+    one, two = locations(), locations()
+    spend(again(one), *range(10))
+    spend(again(two), *range(8))
+    paths = [path for path in (place(one).path, place(two).path) if path is not None]
+    first, second = (path.read_bytes() for path in paths)
+    paths[0].write_bytes(second)
+    paths[1].write_bytes(first)
+    for location, number in ((one, 10), (two, 8)):
+        read.clear()
+        assert again(location).account["spent"] == str(number)
+        assert read[: 2 * number + 1] == list(range(1, 2 * number + 2))
+
+
+@on_a_file
+def test_a_damaged_memory_is_none(location: Path, read: list[int]) -> None:
+    spend(again(location), *range(10))
+    path, chance = place(location).path, random.Random(3)
+    assert path is not None
+    content = path.read_bytes()
+    bad = [b"", content[:-1], content[: len(content) // 2], content + b"x", bytes(len(content)), content[:100] * 3]
+    for _ in range(60):
+        spot = chance.randrange(len(content))
+        bad.append(content[:spot] + bytes([content[spot] ^ (1 << chance.randrange(8))]) + content[spot + 1 :])
+    for one in bad:
+        path.write_bytes(one)
+        read.clear()
+        assert again(location).account["spent"] == "10" and read[:21] == list(range(1, 22))
+    path.write_bytes(content)
+    path.chmod(0o666)  # anybody could have written it
+    read.clear()
+    again(location)
+    assert read[:21] == list(range(1, 22))
+    path.unlink()
+    path.symlink_to(location)
+    read.clear()
+    again(location)
+    assert read[:21] == list(range(1, 22))
+
+
+@on_a_file
+@pytest.mark.parametrize("how", ["another head", "a head beyond the chain", "a row of its past", "a charge forgotten"])
+def test_a_memory_that_was_forged_is_refused_or_found_out(location: Path, how: str) -> None:
+    spend(again(location), *range(10))
+    true, known = told(whole(location)), remembered(location)
+    hashes, slots = known.hashes, known.entries.slots()
+    if how == "another head":
+        hashes = hashes[:-32] + bytes(32)
+    elif how == "a head beyond the chain":
+        hashes += bytes(range(32)) * 9
+    elif how == "a row of its past":
+        hashes = hashes[:64] + bytes(32) + hashes[96:]
+    else:
+        slots = slots[: 2 * 61] + bytes(61) + slots[3 * 61 :]
+    assert place(location).save(Memory({**known.body}, hashes, memory.Entries(slots)))
+    if "head" in how:
+        with pytest.raises(LedgerCorrupt, match="older than what was written in this place"):
+            again(location)
+    else:
+        ledger = again(location)
+        assert ledger._chain._believed and not list(attempts(ledger, true))
+        assert not ledger._chain._believed  # everything was read at the first doubt
+        assert told(ledger) == true
+
+
+@on_a_file
+def test_where_nothing_can_be_remembered_everything_is_read(
+    location: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read: list[int]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    spend(again(location), *range(10))
+    read.clear()
+    assert again(location).account["spent"] == "10" and read == list(range(1, 22))
+
+
+@on_a_file
+def test_a_memory_is_its_owners_and_is_not_shared_by_another_check(location: Path, read: list[int]) -> None:
+    spend(again(location), *range(10))
+    path = place(location).path
+    assert path is not None and stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    read.clear()
+    assert opened(location, budget=10_000).account["spent"] == "10" and read[:21] == list(range(1, 22))
+
+
+def test_a_new_ledger_in_an_old_place_has_no_memory_of_the_old_one(locations: Callable[[], Location]) -> None:
+    location = locations()
+    spend(again(location), *range(10))
+    assert place(location).load() is not None
+    if isinstance(location, Path):
+        location.unlink()
+        location.with_name(location.name + "-lock").unlink()
+    else:
+        for table in ("chain", "blob", "entry", "use", "draw"):
+            edit(location, f'DROP TABLE "{table}"')
+    assert again(location).account["spent"] == "0"
+    spend(again(location), "a")
+    assert again(location).account["spent"] == "1"
