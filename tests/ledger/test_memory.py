@@ -24,6 +24,7 @@ from dpviz.session.ledger.chain import Row
 from dpviz.session.ledger.locations import locate
 from dpviz.session.ledger.memory import Memory, Place, memory_of
 from dpviz.session.ledger.records import DRAWING
+from tests.ledger import test_processes
 from tests.ledger.tools import BODY, Location, admit, behind, edit, exists, key, on_a_file, opened, spend, sql
 
 ROUNDS = 12
@@ -516,3 +517,9 @@ def test_a_new_ledger_in_an_old_place_has_no_memory_of_the_old_one(locations: Ca
     assert again(location).account["spent"] == "0"
     spend(again(location), "a")
     assert again(location).account["spent"] == "1"
+
+
+@on_a_file
+def test_a_fork_while_other_threads_write_and_remember_finds_the_ledger_free(location: Path) -> None:
+    """What is remembered is written under a lock; a child that was made meanwhile would wait for it for ever."""
+    test_processes.test_a_fork_while_other_threads_write_finds_the_ledger_free(location)

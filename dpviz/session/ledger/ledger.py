@@ -165,7 +165,7 @@ class Ledger:
     def _look(self, work: Callable[[Connection], T], read: Callable[[Callable[[Connection], T]], T] | None = None) -> T:
         """Read, once what was written since the last look holds too."""
         seen, noted = self._chain.seen, self._store.noted()
-        self._chain.recall()
+        self._recall()
 
         def looking(connection: Connection) -> T:
             self._store.unchanged(connection)
@@ -175,10 +175,13 @@ class Ledger:
         try:
             result = (read or self._store.read)(looking)
         except LedgerCorrupt:
-            if not self._chain.doubt():
+            with self._store.unforked():
+                doubted = self._chain.doubt()
+            if not doubted:
                 raise
         else:
-            self._chain.keep()
+            with self._store.unforked():
+                self._chain.keep()
             return result
         return (read or self._store.read)(looking)
 
@@ -187,7 +190,7 @@ class Ledger:
     ) -> T:
         """Write, once what was written since the last look holds too; and remember the row that was written last."""
         seen, noted = self._chain.seen, self._store.noted()
-        self._chain.recall()
+        self._recall()
         appended: list[Row] = []
 
         def changing(connection: Connection) -> T:
@@ -207,9 +210,14 @@ class Ledger:
         except _Doubt:
             appended.clear()
             result = self._store.write(changing, wanted=wanted, patience=patience)
-        self._chain.wrote(appended)
-        self._chain.keep()
+        with self._store.unforked():
+            self._chain.wrote(appended)
+            self._chain.keep()
         return result
+
+    def _recall(self) -> None:
+        with self._store.unforked():
+            self._chain.recall()
 
     def _whole(self, connection: Connection, *, head: str | None = None, check: Check | None = None) -> Audit:
         """Everything that can be said against a ledger: of its database, its rows, its index, its answers."""
@@ -678,7 +686,7 @@ class Ledger:
         """
 
         seen, noted = self._chain.seen, self._store.noted()
-        self._chain.recall()
+        self._recall()
 
         def work(connection: Connection) -> Audit:
             audit = self._whole(connection, head=head, check=check)
@@ -694,8 +702,9 @@ class Ledger:
         audit = self._store.read(work)
         audit.check = self._check
         found = audit.verification()
-        self._chain.start(audit)
-        self._chain.keep()
+        with self._store.unforked():
+            self._chain.start(audit)
+            self._chain.keep()
         return found
 
     def detach(self) -> None:

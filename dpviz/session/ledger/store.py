@@ -184,6 +184,10 @@ class Store:
                 raise _unheard(self._called) if doubt else wait.named(failure)
             time.sleep(self.pause)
 
+    def unforked(self) -> contextlib.AbstractContextManager[object]:
+        """For what holds a lock outside a transaction: no fork comes meanwhile, so no child finds that lock taken."""
+        return self._reading
+
     def close(self) -> None:
         """Let go of the database. The next transaction connects again."""
         with self._writing, self._reading:
