@@ -83,7 +83,7 @@ class Store:
     ) -> None:
         self._called = called
         self._writable = writable
-        self._writing, self._reading = threading.RLock(), threading.RLock()
+        self._writing, self._reading, self._outside = threading.RLock(), threading.RLock(), threading.RLock()
         self._writer, self._reader = writer, reader
         for engine in (writer, reader):
             event.listen(engine, "begin", beginning)
@@ -186,7 +186,7 @@ class Store:
 
     def unforked(self) -> contextlib.AbstractContextManager[object]:
         """For what holds a lock outside a transaction: no fork comes meanwhile, so no child finds that lock taken."""
-        return self._reading
+        return self._outside
 
     def close(self) -> None:
         """Let go of the database. The next transaction connects again."""
@@ -366,6 +366,7 @@ def _before_fork() -> None:
     for store in list(_stores):
         store._writing.acquire()
         store._reading.acquire()
+        store._outside.acquire()
         store._writer.dispose()
         _paused.append(store)
 
@@ -373,6 +374,7 @@ def _before_fork() -> None:
 def _after_fork() -> None:
     while _paused:
         store = _paused.pop()
+        store._outside.release()
         store._reading.release()
         store._writing.release()
     _forking.release()
