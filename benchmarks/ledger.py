@@ -7,8 +7,10 @@ An old ledger is one of 100,000 entries; where this machine remembers it, openin
 from __future__ import annotations
 
 import hashlib
+import itertools
 import multiprocessing
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -17,12 +19,14 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from statistics import quantiles
 
+import numpy as np
+import pandas as pd
 from sqlalchemy import Connection
 
+import dpviz as dv
 from benchmarks.measured import Measured, interleave, ms
 from dpviz.session.ledger import Ledger, records
 from dpviz.session.ledger.chain import Row, State
-from dpviz.session.releases import Releases
 from tests.ledger.server import OWNER, Server
 
 SHORT, LONG, ROUNDS = 100, 10_000, 400
@@ -41,6 +45,7 @@ BODY = {
     "mechanism": {"name": "Dense", "parameters": {"epsilon": "1/2", "base": "exp"}},
     "price": {"text": "ε 1/2 per person-year", "unit": "one person-year, add or remove"},
 }
+BINS = dv.Domain.integers(0, 40, column="visits", overflow=True)
 SUB = {"symbols": str(10**9)}
 ANSWER = b'{"values":[' + b",".join(b"%d" % (7919 * bin_ % 6000) for bin_ in range(42)) + b"]}"
 
@@ -85,48 +90,71 @@ def alone(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
 
 
 def aged(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
-    """A ledger of years: what it costs to open, to count, to list and to go on. Its memory lies beside it."""
-    state = os.environ.get("XDG_STATE_HOME")
-    os.environ["XDG_STATE_HOME"] = str(folder / "state")
+    """A session's ledger after years: what it costs to open, to go on, to count, to list and to keep.
+
+    It holds a release of 42 bins again and again. What this machine remembers of it lies beside it.
+    """
+    place, kept, state = folder / "old.ledger", folder / "state", os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(kept)
     try:
-        place = folder / "old.ledger"
-        filled(place, many)
-        opened(place)  # reads it whole, and remembers
-        old, short = Kernel(place, 0), Kernel(folder / "young.ledger", few)
-        old.made = many
+        for path, length in ((place, many), (folder / "young.ledger", few)):
+            filled(session(path), length)
+        size = place.stat().st_size / many
+        shutil.rmtree(kept, ignore_errors=True)
+        whole = seconds(lambda: session(place))
+        remembered = sum(path.stat().st_size for path in kept.rglob("*.memory")) / many
+        old, young = session(place), session(folder / "young.ledger")
         looks: dict[str, Callable[[], object]] = {
-            "open": lambda: opened(place),
-            "len": lambda: len(Releases(old.ledger)),
+            "open": lambda: session(place),
+            "len": lambda: len(old.releases),
             "page": lambda: old.ledger.entries(last=PAGE, before=many // 2),
         }
         found = interleave({name: partial(seconds, look) for name, look in looks.items()}, TIMES)
-        pair = interleave({"old": partial(seconds, old.release), "short": partial(seconds, short.release)}, rounds)
-        times = pair["old"] / pair["short"]
+        keys = map(str, itertools.count())
+        turns: dict[str, Callable[[], object]] = {
+            "old": lambda: old.release(BINS, dv.Dense("1/10"), key=f"old {next(keys)}"),
+            "young": lambda: young.release(BINS, dv.Dense("1/10"), key=f"young {next(keys)}"),
+        }
+        pair = interleave({name: partial(seconds, turn) for name, turn in turns.items()}, rounds)
+        times = pair["old"] / pair["young"]
     finally:
         os.environ.pop("XDG_STATE_HOME")
         if state is not None:
             os.environ["XDG_STATE_HOME"] = state
     return [
-        Measured(f"open a ledger of {many:,} that is remembered", ms(found["open"]), "50 ms", found["open"] <= 0.05),
-        Measured(f"len(releases) of {many:,}", ms(found["len"]), "5 ms", found["len"] <= 0.005),
+        Measured(f"open a session of {many:,} releases for the first time, and remember it", ms(whole)),
+        Measured(f"open one of {many:,} that is remembered", ms(found["open"]), "50 ms", found["open"] <= 0.05),
+        Measured(f"session.release, {many:,} against {few}", f"{times:.2f} times", "1.5 times", times <= 1.5),
+        Measured(f"len(session.releases) of {many:,}", ms(found["len"]), "5 ms", found["len"] <= 0.005),
         Measured(f"a page of {PAGE} out of {many:,}", ms(found["page"]), "20 ms", found["page"] <= 0.02),
-        Measured(f"release {many:,} against release {few}", f"{times:.2f} times", "1.5 times", times <= 1.5),
+        Measured("on disk, a release of 42 bins", f"{size:,.0f} bytes", "2,500 bytes", size <= 2500),
+        Measured("remembered of it, beside the user's state", f"{remembered:,.0f} bytes a release"),
     ]
 
 
-def filled(place: Path, many: int, at_once: int = 400) -> None:
-    """A ledger with so many answered charges, written some hundred at a time."""
-    ledger = opened(place)
+def session(place: Path) -> dv.Session:
+    frame = pd.DataFrame({"visits": np.arange(1000) % 50})
+    return dv.Session(frame, unit=dv.Unit(), budget=dv.Budget(epsilon=10**6), ledger=place, dataset="visits")
+
+
+def filled(begun: dv.Session, many: int, at_once: int = 400) -> None:
+    """A release, and what it wrote once more for each that is missing: some hundred in one transaction."""
+    ledger, before = begun.ledger, begun.ledger.account
+    begun.release(BINS, dv.Dense("1/10"), key="1")
+    step = int(ledger.account["epsilon"]) - int(before["epsilon"])
+    body, answer = ledger.entry(1).body, ledger.answer(1).decode()
 
     def write(connection: Connection) -> None:
         last = ledger._last
         for number in range(last.state.charges + 1, min(last.state.charges + at_once, many) + 1):
-            state = State(admit(last.state.account), number, last.state.terms)
-            row = Row.after(last, "charge", state, number=number, key=key(number), charge=BODY, person="somebody")
+            account = dict(last.state.account)
+            account["epsilon"] = str(int(account["epsilon"]) + step)
+            parts = {"number": number, "key": key(number), "charge": {**body, "user_key": str(number)}}
+            row = Row.after(last, "charge", State(account, number, last.state.terms), person="somebody", **parts)
             made = records.CHARGES.enter(connection, row)
-            last, _ = records.CHARGES.conclude(connection, row, made, "done", answer={"text": ANSWER.decode()})
+            last, _ = records.CHARGES.conclude(connection, row, made, "done", answer={"text": answer})
 
-    for _ in range(0, many, at_once):
+    while ledger._look(lambda _: ledger._last.state.charges) < many:
         ledger._change(write)
 
 
