@@ -12,18 +12,22 @@ import random
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerCorrupt, LedgerError, ReleaseLost, SessionBusy
-from dpviz.session.ledger import Ledger, Step, following, memory, rows
+from dpviz.session.ledger import Entry, Ledger, Step, following, memory, rows
 from dpviz.session.ledger.audit import Audit
-from dpviz.session.ledger.chain import Row
+from dpviz.session.ledger.chain import Row, _digest
 from dpviz.session.ledger.locations import locate
 from dpviz.session.ledger.memory import Memory, Place, memory_of
-from dpviz.session.ledger.records import DRAWING
+from dpviz.session.ledger.owner import Owner
+from dpviz.session.ledger.records import CHARGES, DRAWING
 from tests.ledger import test_processes
 from tests.ledger.tools import BODY, Location, admit, behind, edit, exists, key, on_a_file, opened, spend, sql
 
@@ -83,15 +87,8 @@ def again(location: Location) -> Ledger:
 
 def whole(location: Location) -> Ledger:
     """The same ledger, read whole: what the other is held against."""
-    ledger = Ledger(locate(location), locate(location).store(writable=False), again_owner(), honest)
-    ledger._chain._recalled = True
-    return ledger
-
-
-def again_owner() -> Any:
-    from dpviz.session.ledger.owner import Owner
-
-    return Owner.here()
+    place = locate(location)
+    return Ledger(place, place.store(writable=False), Owner.here(), honest, remembers=False)
 
 
 def told(ledger: Ledger) -> dict[str, Any]:
@@ -102,13 +99,19 @@ def told(ledger: Ledger) -> dict[str, Any]:
         "charter": ledger.charter,
         "head": ledger.head(),
         "entries": [(entry.number, entry.key, entry.status, entry.closed, entry.body) for entry in entries],
-        "counts": (ledger.finished_count, ledger.finished_numbers, [one.number for one in ledger.opened()]),
+        "counts": counts(ledger),
         "pending": [entry.number for entry in ledger.pending()],
         "answers": {entry.number: ledger.answer(entry.number) for entry in entries if entry.status == "done"},
         "found": [getattr(ledger.find(entry.key), "number", None) for entry in entries],
         "subs": {one.number: (ledger.sub_account(one.number), spent(ledger, one.number)) for one in ledger.opened()},
         "raises": ledger.raises(),
     }
+
+
+def counts(ledger: Ledger) -> tuple[Any, ...]:
+    done = [entry.number for entry in ledger.finished()]
+    assert ledger.finished_numbers == done
+    return ledger.finished_count, done, [one.number for one in ledger.opened()]
 
 
 def spent(ledger: Ledger, number: int) -> list[tuple[Any, ...]]:
@@ -257,8 +260,16 @@ def attempts(ledger: Ledger, true: dict[str, Any]) -> Iterator[str]:
                 lambda k=name, o=opens: ledger.charge(k, BODY, admit, opens=o),
                 lambda found, n=number, s=status: (found.number, found.status) == (n, s),
             )
-    for number, (sub, _) in true["subs"].items():
+    for number, (sub, uses) in true["subs"].items():
         yield from tried(f"sub {number}", lambda n=number: ledger.sub_account(n), lambda found, s=sub: found == s)
+        yield from tried(f"uses {number}", lambda n=number: spent(ledger, n), lambda found, u=uses: found == u)
+    lists: dict[str, Callable[[], object]] = {
+        "entries": lambda: [(one.number, one.key, one.status, one.closed, one.body) for one in ledger.entries()],
+        "counts": lambda: counts(ledger),
+        "found": lambda: [getattr(ledger.find(name), "number", None) for _, name, *_ in true["entries"]],
+    }
+    for name, call in lists.items():
+        yield from tried(name, call, lambda found, n=name: found == true[n])
     yield from tried("account again", lambda: ledger.account, lambda found: found == true["account"])
 
 
@@ -323,10 +334,12 @@ def test_an_altered_ledger_is_refused_or_says_the_truth(location: Path, tmp_path
         history.step()
     true, chance = told(whole(location)), random.Random(seed)
     kept = {path: path.read_bytes() for path in [location, place(location).path] if path is not None}
-    altered = refused = later = 0
+    altered = refused = later = believed = 0
     for _ in range(25):
+        place(location).forget()
         for path, content in kept.items():
             path.write_bytes(content)
+            path.chmod(0o600)
         what = alterations(location, chance)
         try:
             whole(location).verify()
@@ -340,13 +353,14 @@ def test_an_altered_ledger_is_refused_or_says_the_truth(location: Path, tmp_path
             refused += 1
             assert not fits, what
             continue
+        believed += not fits and ledger._chain._believed
         found = list(attempts(ledger, true))
         assert not (fits and found), (what, found)
         later += bool(found)
         if not fits:
             with pytest.raises(DpvizError):
                 again(location).verify()
-    assert altered >= 8 and refused + later >= 3
+    assert altered >= 8 and refused + later >= 3 and believed >= 3
 
 
 @on_a_file
@@ -364,9 +378,102 @@ def test_a_row_rewritten_with_a_hash_that_fits_is_found_when_its_answer_is_read(
 
 
 def memory_digest(row: Any, body: str) -> str:
-    from dpviz.session.ledger.chain import _digest
-
     return _digest(row.seq, row.kind, body, row.previous)
+
+
+@on_a_file
+@pytest.mark.parametrize("who", ["the session that opened it", "another look"])
+def test_after_a_refusal_all_is_read_by_whoever_opens_it_until_it_holds(
+    location: Path, read: list[int], who: str
+) -> None:
+    spend(again(location), *range(10))
+    row = Row.read(sql(location, "SELECT * FROM chain WHERE seq = 3")[0])
+    body = row.body.replace("the answer to 0", "the answer to 9")
+    edit(location, "UPDATE chain SET body = ?, hash = ? WHERE seq = 3", body, memory_digest(row, body))
+    ledger = again(location)
+    with pytest.raises(LedgerCorrupt):
+        if who == "another look":
+            Ledger.read(location).verify()
+        else:
+            ledger.answer(1)
+    for _ in range(2):
+        with pytest.raises(LedgerCorrupt, match="row 4 does not follow row 3"):
+            again(location)
+    edit(location, "UPDATE chain SET body = ?, hash = ? WHERE seq = 3", row.body, row.hash)
+    read.clear()
+    assert again(location).account["spent"] == "10" and read == list(range(1, 22))
+    read.clear()
+    assert again(location).account["spent"] == "10" and read == []
+
+
+@on_a_file
+def test_a_session_that_goes_on_lifts_no_doubt_of_another(location: Path) -> None:
+    spend(again(location), *range(10))
+    ledger = again(location)
+    place(location).doubt()
+    spend(ledger, *range(10, 20))
+    assert remembered(location).seq > 30 and remembered(location).doubted
+    assert again(location).account["spent"] == "20" and not remembered(location).doubted
+
+
+@on_a_file
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entry WHERE number = 3",
+        "UPDATE entry SET status = 'lost' WHERE number = 3",
+        "UPDATE entry SET number = -3 WHERE number = 3",
+        "DELETE FROM chain WHERE seq = 6",
+    ],
+)
+def test_what_an_index_leaves_out_is_missed(location: Path, statement: str) -> None:
+    spend(again(location), *range(10))
+    looks: list[Callable[[Ledger], object]] = [
+        lambda ledger: ledger.entries(),
+        lambda ledger: ledger.entries(last=8),
+        lambda ledger: ledger.entries(last=2, before=4),
+        lambda ledger: ledger.finished(),
+        lambda ledger: ledger.finished(last=8),
+        lambda ledger: ledger.finished(last=2, before=4),
+        lambda ledger: ledger.find(key(2)),
+        lambda ledger: ledger.entry(3),
+    ]
+    edit(location, statement)
+    for look in looks:
+        ledger = again(location)
+        assert ledger._chain._believed
+        assert [one.number for one in ledger.entries(last=4)] == [7, 8, 9, 10]
+        assert ledger.finished_numbers == list(range(1, 11))
+        with pytest.raises(LedgerCorrupt):
+            look(ledger)
+        (doubt,) = (path for path in Path(os.environ["XDG_STATE_HOME"]).rglob("*-doubt.memory"))
+        doubt.unlink()
+
+
+@on_a_file
+def test_a_lost_draw_that_the_index_leaves_out_is_not_drawn_again_unasked(location: Path) -> None:
+    ledger = again(location)
+    ledger.close(ledger.charge(key("lost"), BODY, admit).number, "failed")
+    spend(ledger, *range(10))
+    edit(location, "DELETE FROM entry WHERE number = 1")
+    ledger = again(location)
+    assert ledger._chain._believed
+    with pytest.raises(LedgerCorrupt):
+        ledger.charge(key("lost"), BODY, admit)
+
+
+@on_a_file
+def test_a_use_that_the_index_leaves_out_is_missed(location: Path) -> None:
+    ledger = again(location)
+    number = ledger.charge(key("sub"), BODY, admit, opens=SUB).number
+    for name in "abc":
+        ledger.settle(number, ledger.reserve(number, key(name), BODY, fewer).number, name.encode(), dict)
+    spend(ledger, *range(10))
+    edit(location, 'DELETE FROM "use" WHERE number = 2')
+    ledger = again(location)
+    assert ledger._chain._believed
+    with pytest.raises(LedgerCorrupt):
+        ledger.uses(number)
 
 
 # ---------------------------------------------------------------- an older ledger, another one
@@ -383,10 +490,46 @@ def test_an_older_copy_is_told_though_the_file_beside_it_was_put_back_too(locati
     for look in (again, lambda place: Ledger.read(place, check=honest).account, lambda place: whole_of(place).verify()):
         with pytest.raises(LedgerCorrupt, match="older than what was written in this place.*remove.*memory"):
             look(location)
-    path = place(location).path
-    assert path is not None
-    path.unlink()  # as the refusal says, to go on from the copy
+    place(location).forget()  # as the refusal says, to go on from the copy
     assert again(location).account["spent"] == "2"
+
+
+@on_a_file
+def test_to_go_on_from_a_copy_all_that_knows_better_is_removed_and_named(location: Path) -> None:
+    spend(again(location), "a", "b")
+    again(location).detach()
+    older, lock = location.read_bytes(), location.with_name(location.name + "-lock")
+    spend(again(location), *range(10))
+    location.write_bytes(older)
+    noted, memories = lock.read_bytes(), str(place(location).files)
+
+    def names() -> tuple[bool, bool]:
+        with pytest.raises(LedgerCorrupt, match="older than what was written in this place") as refused:
+            again(location)
+        return "-lock file" in str(refused.value), memories in str(refused.value)
+
+    assert names() == (True, True)
+    lock.unlink()
+    assert names() == (False, True)
+    lock.write_bytes(noted)
+    place(location).forget()
+    assert names() == (True, False)
+    lock.unlink()
+    assert again(location).account["spent"] == "2"
+
+
+@on_a_file
+def test_a_copy_is_compared_with_nothing_and_remembered_by_nobody(location: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.ledger"
+    spend(again(location), *range(10))
+    again(location).backup(copy)
+    assert place(copy).load() is None
+    spend(again(copy), *range(10, 15))
+    assert remembered(copy).seq > 21
+    copy.unlink()
+    again(location).backup(copy)
+    with pytest.raises(LedgerCorrupt, match="older than what was written in this place"):
+        again(copy)
 
 
 def whole_of(location: Path) -> Ledger:
@@ -399,8 +542,9 @@ def test_rows_cut_off_below_what_is_remembered_are_told(location: Location) -> N
     edit(location, "DELETE FROM entry WHERE number > 7")
     if isinstance(location, Path):
         location.with_name(location.name + "-lock").unlink()
-    with pytest.raises(LedgerCorrupt, match="older than what was written in this place"):
+    with pytest.raises(LedgerCorrupt, match="older than what was written in this place") as refused:
         again(location)
+    assert "-lock" not in str(refused.value)  # there is none
 
 
 @on_a_file
@@ -481,6 +625,87 @@ def test_a_memory_that_was_forged_is_refused_or_found_out(location: Path, how: s
         assert ledger._chain._believed and not list(attempts(ledger, true))
         assert not ledger._chain._believed  # everything was read at the first doubt
         assert told(ledger) == true
+
+
+@on_a_file
+def test_a_memory_of_another_form_is_none(location: Path, read: list[int]) -> None:
+    spend(again(location), *range(10))
+    known = remembered(location)
+    assert place(location).save(Memory({}, known.hashes, known.entries))
+    read.clear()
+    assert again(location).account["spent"] == "10" and read == list(range(1, 22))
+
+
+@on_a_file
+def test_what_cannot_be_put_in_place_leaves_what_was_there(
+    location: Path, monkeypatch: pytest.MonkeyPatch, read: list[int]
+) -> None:
+    ledger = again(location)
+    spend(ledger, *range(10))
+    path, known = place(location).path, remembered(location).seq
+    assert path is not None
+    left = path.with_name(f".{path.name}.0123456789abcdef")
+    left.write_bytes(b"half of it")  # by a process that was killed
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refuse)
+        spend(ledger, *range(10, 20))
+    assert sorted(path.parent.iterdir()) == [path] and remembered(location).seq == known
+    read.clear()
+    assert again(location).account["spent"] == "20" and read == list(range(known + 1, 42))
+
+
+@pytest.mark.parametrize("locations", ["postgresql"], indirect=True)
+def test_what_another_thread_writes_during_a_look_is_not_taken_for_damage(location: str) -> None:
+    """The look has its view of the server, and the other thread of the same ledger goes on."""
+    ledger = again(location)
+    views: list[tuple[int, str]] = []
+    spend(ledger, *range(10))
+    number = ledger.charge(key("b"), BODY, admit).number
+
+    def work(connection: Connection) -> list[Entry]:
+        views.append(rows.head(connection))
+        if len(views) == 1:
+            with ThreadPoolExecutor(1) as other:
+                other.submit(ledger.finish, number, b"an answer").result()
+        return ledger._fetch(connection, CHARGES, CHARGES.lately, most=3, before=99)
+
+    found = ledger._look(work)
+    assert [one.status for one in found] == ["done"] * 3 and len(views) == 2
+    assert not list(Path(os.environ["XDG_STATE_HOME"]).rglob("*-doubt.memory"))
+
+
+@on_a_file
+def test_a_weaker_check_is_not_remembered_for_a_stronger_one(location: Path) -> None:
+    ledger = again(location)
+    spend(ledger, *range(10))
+    place(location).forget()
+    ledger.verify(check=anything)
+    assert place(location).load() is None
+    ledger.verify()
+    assert remembered(location).seq == 21
+
+
+def anything(step: Step) -> bool:
+    return True
+
+
+class Checker:
+    def check(self, step: Step) -> bool:
+        return True
+
+
+def test_a_check_without_a_name_of_its_own_has_no_memory() -> None:
+    def local(step: Step) -> bool:
+        return True
+
+    nameless: list[Any] = [local, lambda step: True, partial(honest), Checker().check, Checker.check, Checker()]
+    assert [Place("here", check).path for check in nameless] == [None] * 6
+    paths = {Place("here", check).path for check in (None, honest, anything)}
+    assert len(paths) == 3 and None not in paths
 
 
 @on_a_file

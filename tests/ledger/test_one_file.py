@@ -22,7 +22,7 @@ from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, sqlite, store
 from tests.killing import Call
 from tests.ledger.test_refusals import in_our_words
-from tests.ledger.tools import BODY, CHARTER, Location, admit, as_owner, behind, edit, key, opened, spend
+from tests.ledger.tools import BODY, CHARTER, Location, admit, as_owner, behind, edit, forget, key, opened, spend
 
 FIXTURES = Path(__file__).parent / "old"
 
@@ -167,12 +167,12 @@ def busy(tmp_path: Path) -> tuple[Ledger, Path]:
 
 
 def roll_back(path: Path, old: bytes, *, note: bool) -> None:
-    """Write an older content into the same file; with the note of how far it had come, or without."""
+    """Write an older content into the same file; with what tells how far it had come, or without."""
     with path.open("r+b") as file:
         file.write(old)
         file.truncate(len(old))
     if not note:
-        path.with_name(path.name + "-lock").unlink()
+        forget(path)
 
 
 @pytest.mark.parametrize("look", sorted(looks(None)))  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_a_copy_that_lacks_the_last_own_row_is_noticed_at_every_look(
 
 
 def test_a_copy_put_back_is_noticed_by_a_session_that_opens_later(busy: tuple[Ledger, Path]) -> None:
-    """The file beside the ledger says how far it had come. Whoever removes it too is believed."""
+    """The file beside the ledger says how far it had come, and what is remembered too. Who removes both is believed."""
     ledger, path = busy
     old = copied(path)
     spend(ledger, "b")
@@ -205,7 +205,7 @@ def test_a_copy_put_back_is_noticed_by_a_session_that_opens_later(busy: tuple[Le
     roll_back(path, old, note=True)
     for act in (lambda: opened(path), lambda: Ledger.read(path).verify(), lambda: Ledger.read(path).answer(2)):
         assert "older than what was written in this place" in refusal(act, LedgerCorrupt)
-    path.with_name(path.name + "-lock").unlink()
+    forget(path)
     spend(opened(path), "c")
 
 

@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.locations import locate
+from dpviz.session.ledger.memory import Place
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, let_in
 
 CHARTER: dict[str, object] = {
@@ -130,6 +131,12 @@ def edit(location: Location, statement: str, *values: object) -> None:
 def exists(location: Location) -> bool:
     """Whether a ledger is there."""
     return locate(location).exists()
+
+
+def forget(path: Path) -> None:
+    """Remove all that tells how far a ledger had come: the file beside it, and what this machine remembers of it."""
+    path.with_name(path.name + "-lock").unlink()
+    Place(locate(path).identity).forget()
 
 
 def names_port(text: str, port: int) -> bool:

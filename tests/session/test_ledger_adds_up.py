@@ -16,7 +16,7 @@ from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.chain import GENESIS, Row
 from dpviz.session.session import Session
-from tests.ledger.tools import behind
+from tests.ledger.tools import behind, forget
 from tests.session.sources import KnownCounts
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -57,7 +57,7 @@ def rewritten(path: Path, change: Any) -> None:
         closed = {row[0]: Row.read(row).content["at"] for row in connection.execute("SELECT * FROM chain")}
         for number, outcome in connection.execute("SELECT number, outcome FROM entry").fetchall():
             connection.execute("UPDATE entry SET closed = ? WHERE number = ?", (closed[outcome], number))
-    path.with_name(path.name + "-lock").unlink()
+    forget(path)
 
 
 def less(row: Row, account: dict[str, str]) -> Mapping[str, str]:

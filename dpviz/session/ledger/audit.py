@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ class Step:
     asked: Mapping[str, Any] = field(default_factory=dict)
     reserved: tuple[Mapping[str, str], Mapping[str, str]] | None = None
 
+
+_LIVE = ("pending", "done", "open")
 
 Check: TypeAlias = Callable[[Step], bool]
 """Whether a step follows. The ledger itself knows no arithmetic; whoever wrote the accounts does."""
@@ -68,11 +71,18 @@ class Past(Protocol):
     def __len__(self) -> int:
         """How many charges there were, those without an outcome among them."""
 
+    @property
+    def finished(self) -> int:
+        """How many of them have an answer."""
+
     def at(self, number: int) -> IndexRow | None:
         """What became of a charge; None where it had no outcome."""
 
-    def live(self, key: str) -> int | None:
-        """The charge that answers a key."""
+    def latest(self, key: str) -> int | None:
+        """The latest charge for a key."""
+
+    def done(self, before: int, most: int) -> list[int]:
+        """The charges with an answer and a number below `before`, in order; the latest of them, `most` at most."""
 
     def slots(self) -> bytes:
         """All of it."""
@@ -86,7 +96,7 @@ class Open:
     sub: dict[str, str]
     uses: int = 0
     reserved: dict[int, tuple[Mapping[str, Any], Mapping[str, str], Mapping[str, str]]] = field(default_factory=dict)
-    keys: dict[str, int] = field(default_factory=dict)  # key -> the use that is pending or done
+    keys: dict[str, int] = field(default_factory=dict)  # key -> its latest use
 
 
 @dataclass(slots=True)
@@ -101,12 +111,12 @@ class Audit:
     index: dict[int, IndexRow] = field(default_factory=dict)
     uses: dict[tuple[int, int], IndexRow] = field(default_factory=dict)
     blobs: set[str] = field(default_factory=set)
-    finished: int = 0
     last: Row | None = None
     check: Check | None = None
     past: Past | None = None
     _state: State | None = None
-    _keys: dict[str, int] = field(default_factory=dict)  # key -> the charge that is pending, done or open
+    _keys: dict[str, int] = field(default_factory=dict)  # key -> its latest charge
+    _done: list[int] = field(default_factory=list)  # the charges with an answer, in order
     _bodies: dict[int, Mapping[str, Any]] = field(default_factory=dict)  # what the pending charges are for
     _open: dict[int, Open] = field(default_factory=dict)
     _hashes: bytearray = field(default_factory=bytearray)  # of all rows, 32 bytes each
@@ -173,15 +183,29 @@ class Audit:
         """The hash of a row that was taken; empty where there was none of that number."""
         return self._hashes[32 * (seq - 1) : 32 * seq].hex() if seq > 0 else ""
 
-    def live(self, key: str) -> int | None:
-        """The entry that answers a key or is being drawn for it."""
+    def latest(self, key: str, of: int = 0) -> int | None:
+        """The latest charge for a key; or the latest use for it, of an open entry."""
+        if of:
+            opened = self._open.get(of)
+            return None if opened is None else opened.keys.get(key)
         found = self._keys.get(key)
-        return self.past.live(key) if found is None and self.past is not None else found
+        return self.past.latest(key) if found is None and self.past is not None else found
 
-    def live_use(self, number: int, key: str) -> int | None:
-        """The use of an open entry that answers a key or is being drawn for it."""
-        opened = self._open.get(number)
-        return None if opened is None else opened.keys.get(key)
+    def live(self, key: str, of: int = 0) -> int | None:
+        """The charge, or the use, that answers a key or is being drawn for it."""
+        number = self.latest(key, of)
+        found = None if number is None else self.at((of, number) if of else (number, 0))
+        return number if found is not None and found.status in _LIVE else None
+
+    def done(self, before: int, most: int) -> list[int]:
+        """The charges with an answer and a number below `before`, in order; the latest of them, `most` at most."""
+        known, end = [] if self.past is None else self.past.done(before, most), bisect_left(self._done, before)
+        return sorted([*known, *self._done[max(0, end - most) : end]])[-most:] if most else []
+
+    @property
+    def finished(self) -> int:
+        """How many charges have an answer."""
+        return len(self._done) + (0 if self.past is None else self.past.finished)
 
     def at(self, record_id: tuple[int, int]) -> IndexRow | None:
         """What the chain says of an entry (use 0) or of a use."""
@@ -278,13 +302,12 @@ class Audit:
             raise broken(f"row {row.seq} closes entry {number}, which is not open to it")
         self.index[entry.number] = self._closed(entry, row, content)
         body = self._bodies.pop(entry.number)
-        self.finished += status == "done"
+        if status == "done":
+            insort(self._done, entry.number)
         if sub is not None:
             if not self.follows(Step("open", body, {}, _texts(sub))):
                 raise broken(f"row {row.seq} opens entry {number} with more than was charged for")
             self._open[entry.number] = Open(body, _texts(sub))
-        elif status != "done":
-            del self._keys[entry.key]
 
     def _reserve(self, row: Row, content: dict[str, Any]) -> None:
         of, number, key, asked = (content[name] for name in ("entry", "number", "key", "reserve"))
@@ -292,8 +315,9 @@ class Audit:
         opened.uses += 1
         if number != opened.uses:
             raise broken(f"row {row.seq} reserves use {number} of entry {of} out of turn")
-        if key in opened.keys:
-            raise broken(f"row {row.seq} reserves a key whose use {opened.keys[key]} is pending or done")
+        live = self.live(key, of)
+        if live is not None:
+            raise broken(f"row {row.seq} reserves a key whose use {live} is pending or done")
         opened.keys[key] = number
         before, after = opened.sub, _texts(content["sub"])
         self._carry(row, opened, after, self.reserving(of, asked, after))
@@ -311,10 +335,8 @@ class Audit:
         ):
             raise broken(f"row {row.seq} settles use {number} of entry {of}, which is not open to it")
         after = _texts(content["sub"])
-        if status != "done":
-            if after != opened.sub:
-                raise broken(f"row {row.seq} gives back something for a use without an answer")
-            del opened.keys[use.key]
+        if status != "done" and after != opened.sub:
+            raise broken(f"row {row.seq} gives back something for a use without an answer")
         self._carry(row, opened, after, self.settling(content["entry"], use.number, after))
         del opened.reserved[use.number]
         self.uses[content["entry"], use.number] = self._closed(use, row, content)

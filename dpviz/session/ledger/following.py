@@ -24,14 +24,19 @@ from dpviz.session.ledger.witness import Note
 
 
 class Following:
-    """The chain as far as it is known here. Used inside the transactions of a store, and so never across a fork."""
+    """The chain as far as it is known here. Its lock is taken inside the transactions of a store, or where
+    `Store.unforked` holds off a fork: so no child finds it taken.
 
-    def __init__(self, place: Place) -> None:
+    place  where it is remembered, if it is
+    """
+
+    def __init__(self, place: Place | None) -> None:
         self._audit: Audit | None = None
         self._place = place
         self._memory: Memory | None = None
         self._recalled = False  # whether it was looked for
         self._believed = False  # whether rows were not read here because they are remembered
+        self._whole = False  # whether all were read just now
         self._kept = 0  # the row up to which this is remembered
         self._lock = threading.RLock()
         self._doubted = False
@@ -58,42 +63,68 @@ class Following:
         """What this machine remembers. Ask before a transaction begins: another kernel may remember more later."""
         if not self._recalled:
             with self._lock:
-                self._memory, self._recalled = self._place.load(), True
+                self._memory, self._recalled = None if self._place is None else self._place.load(), True
         return self._memory
 
     def doubt(self) -> bool:
-        """Whether something was refused here that rests on rows that were not read. Then all are read from now on."""
+        """Whether something was refused here that rests on rows that were not read. Then all are read from now on.
+
+        In any case whoever opens this ledger next reads all of it.
+        """
         with self._lock:
+            if self._place is not None:
+                self._place.doubt()
             believed, self._believed = self._believed, False
             if believed:
                 self._audit, self._doubted, self._kept = None, True, 0
             return believed
 
+    def still(self) -> contextlib.AbstractContextManager[object]:
+        """Inside a transaction: what is known goes no further meanwhile."""
+        return self._lock
+
+    def beyond(self, seq: int) -> bool:
+        """Whether more is known than the rows up to this one, the last of a view."""
+        audit = self._audit
+        return audit is not None and audit.last is not None and audit.last.seq > seq > 0
+
     def keep(self) -> None:
         """Remember what is known, where that is much more than is remembered."""
         with self._lock:
-            audit = self._audit
-            if audit is None or audit.last is None or audit.last.seq < LEAST:
+            audit, place = self._audit, self._place
+            whole, self._whole = self._whole, False
+            if place is None or audit is None or audit.last is None or audit.last.seq < LEAST:
                 return
             if audit.last.seq - self._kept < max(STEP, audit.last.seq // PART):
                 return
             self._kept = audit.last.seq  # once, wherever it cannot be kept
             with contextlib.suppress(Exception):  # what was charged is charged, whatever becomes of a memory of it
                 memory = memory_of(audit)
-                if memory is not None and self._place.save(memory):
+                if memory is not None and place.save(memory, whole=whole):
                     self._audit = memory.audit(audit.last, audit.check)
 
-    def compare(self, connection: Connection) -> None:
-        """Refuse a ledger that is behind what this machine remembers of it, or has other rows."""
-        compare_memory(connection, self._memory, self._place)
+    def compare(self, connection: Connection, noted: Note | None) -> Memory | None:
+        """What is remembered of this very ledger. Refuse one that is behind it, or has other rows."""
+        memory = self._memory
+        if memory is None or self._place is None or rows.hash_at(connection, 1) != memory.note.chain:
+            return None
+        if rows.hash_at(connection, memory.seq) != memory.note.hash:
+            known = f"what this machine remembers of it ({self._place.files})"
+            raise put_back(memory.seq, known if noted is None else f"{BESIDE} and {known}")
+        return memory
 
-    def _started(self, connection: Connection, check: Check | None, whole: Callable[[Connection], Audit]) -> Audit:
-        compare_memory(connection, self._memory, self._place)
-        memory = None if self._doubted else self._memory
-        if memory is not None and rows.hash_at(connection, 1) == memory.note.chain:
+    def _started(
+        self, connection: Connection, noted: Note | None, whole: Callable[[Connection], Audit], check: Check | None
+    ) -> Audit:
+        memory, self._believed, self._kept = self.compare(connection, noted), False, 0
+        if memory is not None and not (memory.doubted or self._doubted):
             self._believed, self._kept = True, memory.seq
-            return remembered(connection, memory, check)
-        return whole(connection)
+            with contextlib.suppress(AttributeError, LookupError, TypeError, ValueError):  # it is not as it is written
+                return remembered(connection, memory, check)
+            self._believed, self._kept = False, 0
+        audit = whole(connection)
+        self._whole = True
+        return audit
 
     def start(self, audit: Audit) -> None:
         """Go on from a chain that was read whole just now, unless more of it is known already."""
@@ -101,7 +132,7 @@ class Following:
         with self._lock:
             known = None if self._audit is None else self._audit.last
             if known is None or known.seq <= audit.last.seq:
-                self._audit, self._believed, self._kept = audit, False, 0
+                self._audit, self._believed, self._kept, self._whole = audit, False, 0, True
             self.saw(audit.last.seq, audit.last.hash)
 
     def follow(
@@ -111,15 +142,17 @@ class Following:
         noted: Note | None,
         whole: Callable[[Connection], Audit],
         check: Check | None,
-    ) -> None:
+    ) -> int:
         """Read what was written since, and compare it with what was seen, or noted, before this view was taken.
+
+        Returns the number of the last row in this view.
 
         whole  reads all of a ledger, and refuses what does not hold: at the first look where nothing is remembered,
                and after a refusal
         """
         with self._lock, self._anew_if_refused():
             if self._audit is None:
-                self._audit = self._started(connection, check, whole)
+                self._audit = self._started(connection, noted, whole, check)
             audit, (seq, hash_) = self._audit, rows.head(connection)
             assert audit.last is not None
             for row in rows.every(connection, after=audit.last.seq) if seq > audit.last.seq else ():
@@ -133,6 +166,7 @@ class Following:
                     raise other_rows()
             compare(audit, seq, noted)
             self.saw(seq, hash_)
+            return seq
 
     def wrote(self, appended: list[Row]) -> None:
         """Go on with rows that were written here and are durable.
@@ -174,14 +208,6 @@ def remembered(connection: Connection, memory: Memory, check: Check | None) -> A
     return audit
 
 
-def compare_memory(connection: Connection, memory: Memory | None, place: Place) -> None:
-    """Refuse a ledger that is behind what this machine remembers of it, or has other rows."""
-    if memory is None or rows.hash_at(connection, 1) != memory.note.chain:
-        return
-    if rows.hash_at(connection, memory.seq) != memory.note.hash:
-        raise put_back(memory.seq, f"and the memory of it, {place.path}")
-
-
 def compare(audit: Audit, seq: int, noted: Note | None) -> None:
     """Refuse a chain, `seq` rows long, that is behind what was noted of it."""
     if noted is None or noted.chain != audit.hash_of(1):
@@ -201,13 +227,16 @@ def other_rows() -> LedgerCorrupt:
     return broken("its rows are not the ones that this session has seen, as if somebody had put another in its place")
 
 
-def put_back(seq: int, besides: str = "") -> LedgerCorrupt:
+BESIDE = "the -lock file beside the ledger"
+
+
+def put_back(seq: int, knows: str = BESIDE) -> LedgerCorrupt:
+    """A ledger that is older than `knows` says, to be removed by whoever goes on from a copy all the same."""
     value = f"row {seq} was written here and is gone or another"
     rule, step = "a ledger only grows", "put the latest ledger back"
     return LedgerCorrupt(
         f"the ledger is older than what was written in this place ({value}), as if somebody had put back a copy; "
-        f"{step}. If that is lost, count what was charged since as spent, and remove the -lock file beside the ledger"
-        f"{besides and ', '}{besides}",
+        f"{step}. If that is lost, count what was charged since as spent, and remove {knows}",
         value=value,
         rule=rule,
         next_step=step,

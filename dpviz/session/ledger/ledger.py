@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -27,6 +28,7 @@ from dpviz.session.ledger.records import (
     DRAWING,
     USES,
     Entry,
+    LedgerRecord,
     RecordId,
     RecordStatements,
     SomeRecord,
@@ -77,12 +79,13 @@ class Ledger:
         *,
         made: bool = False,
         person: str = "",
+        remembers: bool = True,
     ) -> None:
         self._location = ledger_location
         self._store = store
         self._own, self._pid = owner, os.getpid()
         self._check = check
-        self._chain = Following(Place(ledger_location.identity, check))
+        self._chain = Following(Place(ledger_location.identity, check) if remembers else None)
         self._made = made
         self._person = person
         self._glanced: dict[str, tuple[dict[str, str], float]] = {}
@@ -125,7 +128,7 @@ class Ledger:
             first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
             made = ledger_location.create(lambda connection: rows.append(connection, first))
             if made:
-                Place(ledger_location.identity, check).forget()
+                Place(ledger_location.identity).forget()
         who = owner or Owner.here()
         ledger = cls(ledger_location, ledger_location.store(), who, check, made=made, person=person or "")
         try:
@@ -163,27 +166,32 @@ class Ledger:
     # ------------------------------------------------------------ transactions
 
     def _look(self, work: Callable[[Connection], T], read: Callable[[Callable[[Connection], T]], T] | None = None) -> T:
-        """Read, once what was written since the last look holds too."""
+        """Read, once what was written since the last look holds too.
+
+        On a server another thread may write, and so know more than is in this view: then it is looked once more, and
+        that thread waits.
+        """
         seen, noted = self._chain.seen, self._store.noted()
         self._recall()
+        viewed, still = [0], False
 
         def looking(connection: Connection) -> T:
             self._store.unchanged(connection)
-            self._chain.follow(connection, seen, noted, self._whole, self._check)
-            return work(connection)
+            with self._chain.still() if still else contextlib.nullcontext():
+                viewed[0] = self._chain.follow(connection, seen, noted, self._whole, self._check)
+                return work(connection)
 
-        try:
-            result = (read or self._store.read)(looking)
-        except LedgerCorrupt:
-            with self._store.unforked():
-                doubted = self._chain.doubt()
-            if not doubted:
-                raise
-        else:
-            with self._store.unforked():
-                self._chain.keep()
-            return result
-        return (read or self._store.read)(looking)
+        while True:
+            try:
+                result = (read or self._store.read)(looking)
+                break
+            except LedgerCorrupt:
+                if (still or not self._chain.beyond(viewed[0])) and not self._doubt():
+                    raise
+            still = True
+        with self._store.unforked():
+            self._chain.keep()
+        return result
 
     def _change(
         self, work: Callable[[Connection], T], *, wanted: Wanted | None = None, patience: float | None = None
@@ -214,6 +222,10 @@ class Ledger:
             self._chain.wrote(appended)
             self._chain.keep()
         return result
+
+    def _doubt(self) -> bool:
+        with self._store.unforked():
+            return self._chain.doubt()
 
     def _recall(self) -> None:
         with self._store.unforked():
@@ -341,7 +353,7 @@ class Ledger:
 
         def work(connection: Connection) -> Entry:
             last = self._last
-            found = self._known(self._find(connection, CHARGES, key), self._chain.audit.live(key))
+            found = self._find(connection, CHARGES, key)
             if found is not None and found.status in ANSWERED:
                 return found
             if found is not None:
@@ -382,7 +394,7 @@ class Ledger:
 
         def work(connection: Connection) -> Use:
             last, sub = self._last, self._sub(connection, number)
-            found = self._known(self._find(connection, USES, key, of=number), self._chain.audit.live_use(number, key))
+            found = self._find(connection, USES, key, of=number)
             if found is not None and found.status in ANSWERED:
                 return found
             if found is not None:
@@ -406,17 +418,6 @@ class Ledger:
             return None
         found = self._look(lambda connection: self._find(connection, statements, key, **of))
         return found if found is not None and found.status in ANSWERED else None
-
-    def _known(self, found: SomeRecord | None, live: int | None) -> SomeRecord | None:
-        """What the index says of a key, held against the chain; inside a transaction that writes."""
-        record_id = None if found is None else found.record_id
-        said = None if record_id is None else self._chain.audit.at(record_id)
-        answered = found is not None and (found.status in ANSWERED or found.closed is None)
-        if (found is not None and (said is None or (said.key, said.closed) != (found.key, found.closed))) or (
-            live != (found.number if answered and found is not None else None)
-        ):
-            raise broken("the index does not say of a key what the chain says")
-        return found
 
     def _must_follow(self, step: Step | None) -> None:
         """Refuse to write what `verify` would refuse."""
@@ -538,17 +539,31 @@ class Ledger:
     @single_arguments
     def entries(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
         """All charges in order, or the `last` ones; of those before a number only, where one is given."""
-        return self._page(CHARGES.lately, last, before)
+        return self._page(CHARGES.lately, last, before, lambda before, most: range(max(1, before - most), before))
 
     @single_arguments
     def finished(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
         """The charges with an answer, in order; `last` and `before` as in `entries`."""
-        return self._page(CHARGES.done, last, before)
+        return self._page(CHARGES.done, last, before, lambda before, most: self._chain.audit.done(before, most))
 
-    def _page(self, query: Statement, last: int | None, before: int | None) -> list[Entry]:
-        most = _EVERY if last is None else min(max(0, last), _EVERY)
-        until = _EVERY if before is None else min(max(0, before), _EVERY)
-        return self._look(lambda connection: self._fetch(connection, CHARGES, query, most=most, before=until))[::-1]
+    def _page(
+        self,
+        query: Statement,
+        last: int | None,
+        before: int | None,
+        numbers: Callable[[int, int], Sequence[int]],
+    ) -> list[Entry]:
+        """A page of the index, once it is seen to lack none of the numbers that the chain has."""
+
+        def work(connection: Connection) -> list[Entry]:
+            charges = self._chain.audit.state.charges
+            most = charges if last is None else min(max(0, last), charges)
+            until = charges + 1 if before is None else min(max(0, before), charges + 1)
+            found = self._fetch(connection, CHARGES, query, most=most, before=until)[::-1]
+            _lacks_none([(number, 0) for number in numbers(until, most)], found)
+            return found
+
+        return self._look(work)
 
     @property
     def finished_count(self) -> int:
@@ -558,7 +573,12 @@ class Ledger:
     @property
     def finished_numbers(self) -> list[int]:
         """The numbers of the charges with an answer, in order."""
-        return self._look(lambda connection: [number for (number,) in _FINISHED.all(connection)])
+
+        def work(_: Connection) -> list[int]:
+            audit = self._chain.audit
+            return audit.done(audit.state.charges + 1, audit.state.charges)
+
+        return self._look(work)
 
     @single_arguments
     def entry(self, number: int) -> Entry:
@@ -602,7 +622,9 @@ class Ledger:
 
         def work(connection: Connection) -> list[Use]:
             self._sub(connection, number)
-            return self._fetch(connection, USES, USES.every, of=number)[::-1]
+            found = self._fetch(connection, USES, USES.every, of=number)[::-1]
+            _lacks_none([(number, use) for use in range(1, self._chain.audit.uses_of(number) + 1)], found)
+            return found
 
         return self._look(work)
 
@@ -629,24 +651,22 @@ class Ledger:
         found = self._one(connection, statements, record_id)
         if found.status != "done":
             raise records.no_answer(found)
-        row = rows.row_at(connection, statements.outcome.first(connection, **statements.where(record_id))[0])
+        at = statements.outcome.first(connection, **statements.where(record_id))[0]
+        row = records.on_chain(rows.row_at(connection, at), self._chain.audit)
         said = row.content.get("answer")
         if row.kind != statements.closes or records.record_id_of(row) != record_id or said is None:
             raise broken(f"the index takes row {row.seq} for the answer of {found.name}")
-        if self._chain.audit.hash_of(row.seq) != row.hash:
-            raise broken(f"row {row.seq} is not the row that was on the chain")
         return blobs.get(connection, said)
 
     def _sub(self, connection: Connection, number: int) -> dict[str, str]:
         """The sub-account of an open entry, as the row carries it that last opened, reserved or settled."""
         record = _CARRIER.first(connection, of=number)
-        row = None if record is None else Row.read(record)
+        row = None if record is None else records.on_chain(Row.read(record), self._chain.audit)
         sub = None if row is None else row.content.get("sub")
         if row is None or sub is None:
             found = self._one(connection, CHARGES, (number, 0))
             raise records.not_for_use(found) if found.status != "open" else broken(f"entry {number} has no sub-account")
-        audit = self._chain.audit
-        if records.record_id_of(row)[0] != number or audit.hash_of(row.seq) != row.hash or audit.sub(number) != sub:
+        if records.record_id_of(row)[0] != number or self._chain.audit.sub(number) != sub:
             raise broken(f"the index takes row {row.seq} for the sub-account of entry {number}")
         return dict(sub)
 
@@ -655,7 +675,7 @@ class Ledger:
         if not found:
             of, at = record_id
             if self._chain.audit.at(record_id) is not None:
-                raise broken(f"the index lacks {records.named(record_id)}")
+                raise _lacking(record_id)
             if at:
                 raise ParameterError.of(at, "a use has the number of a reserve", f"ledger.uses({of}) lists them")
             raise ParameterError.of(of, "an entry has the number of a charge", "ledger.entries() lists them")
@@ -664,11 +684,11 @@ class Ledger:
     def _find(
         self, connection: Connection, statements: RecordStatements[SomeRecord], key: str, **of: int
     ) -> SomeRecord | None:
-        found = self._fetch(connection, statements, statements.latest, key_=key, **of)
-        audit = self._chain.audit
-        if not found and (audit.live_use(of["of"], key) if of else audit.live(key)) is not None:
+        """The latest charge, or use, for a key."""
+        found = next(iter(self._fetch(connection, statements, statements.latest, key_=key, **of)), None)
+        if (None if found is None else found.number) != self._chain.audit.latest(key, **of):
             raise broken("the index does not say of a key what the chain says")
-        return found[0] if found else None
+        return found
 
     def _fetch(
         self, connection: Connection, statements: RecordStatements[SomeRecord], query: Statement, **where: object
@@ -696,15 +716,19 @@ class Ledger:
             if seen is not None and audit.hash_of(seen[0]) != seen[1]:
                 raise following.other_rows()
             following.compare(audit, audit.last.seq, noted)
-            self._chain.compare(connection)
+            self._chain.compare(connection, noted)
             return audit
 
-        audit = self._store.read(work)
-        audit.check = self._check
+        try:
+            audit = self._store.read(work)
+        except LedgerCorrupt:
+            self._doubt()
+            raise
         found = audit.verification()
-        with self._store.unforked():
-            self._chain.start(audit)
-            self._chain.keep()
+        if audit.check == self._check:  # else a weaker one may have let pass what this one refuses
+            with self._store.unforked():
+                self._chain.start(audit)
+                self._chain.keep()
         return found
 
     def detach(self) -> None:
@@ -737,7 +761,7 @@ class Ledger:
         held = path = Hidden.of(path)
         target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
-            return Ledger(target, copy, self.owner, self._check).verify()
+            return Ledger(target, copy, self.owner, self._check, remembers=False).verify()
 
 
 class _Doubt(Exception):
@@ -753,10 +777,6 @@ def _existing(held: Hidden[Any]) -> LedgerLocation:
 
 # ---------------------------------------------------------------- steps of a transaction
 
-_EVERY = 2**31 - 1
-"""More charges than a ledger can have: a number of a charge has four bytes on a server."""
-
-_FINISHED = Statement(select(entry.c.number).where(entry.c.status == "done").order_by(entry.c.number))
 _INDEX = Statement(select(entry).order_by(entry.c.number))
 _USES = Statement(select(use).order_by(use.c.entry, use.c.number))
 _CARRIERS = union_all(
@@ -810,6 +830,17 @@ def _carried(before: Account, after: Account) -> dict[str, str]:
             "give each of these, and nothing else",
         )
     return totals(after)
+
+
+def _lacks_none(expected: Sequence[RecordId], found: Sequence[LedgerRecord]) -> None:
+    """Refuse an index that leaves out what is on the chain. What it has besides was refused when it was read."""
+    missing = set(expected) - {one.record_id for one in found}
+    if missing:
+        raise _lacking(min(missing))
+
+
+def _lacking(record_id: RecordId) -> LedgerCorrupt:
+    return broken(f"the index lacks {records.named(record_id)}")
 
 
 def _nothing(status: Status) -> Status:
