@@ -227,8 +227,15 @@ KEPT = {
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN],
         key=lambda call: [*UNITS].index(call.ledger),
     ),
+    "0.1.0-2026-11-23-zipped": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN],
+        key=lambda call: [*UNITS].index(call.ledger),
+    ),
 }
 """What each folder holds; the last of them is written by today's version."""
+
+SAID_TODAY = ("0.1.0-2026-11-23-zipped",)
+"""What these show of lists is in the words of today."""
 
 TAUGHT = {
     "teaching dense": (MONTHS * CITIES, dv.Dense("1")),

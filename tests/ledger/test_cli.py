@@ -13,7 +13,7 @@ import pytest
 
 from dpviz import cli
 from dpviz.session.ledger import Ledger
-from tests.ledger.tools import BODY, Location, admit, as_owner, edit, key, opened, spend
+from tests.ledger.tools import BODY, Location, admit, as_owner, edit, key, opened, respelled, spend
 from tests.without_threads import forbid
 
 
@@ -101,7 +101,7 @@ def test_verify_says_that_a_chain_holds(location: Location, capsys: pytest.Captu
 
 
 def test_verify_says_where_a_chain_is_broken(location: Location, capsys: pytest.CaptureFixture[str]) -> None:
-    edit(location, "UPDATE chain SET body = replace(body, 'visits', 'victim') WHERE seq = 2")
+    respelled(location, 2, "visits", "victim")
     assert cli.main(["ledger", "verify", str(location)]) == 3
     said = capsys.readouterr()
     assert "row 2 does not match its hash" in said.err

@@ -14,7 +14,7 @@ import pytest
 from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, Verification
 from dpviz.session.ledger.chain import Row
-from tests.ledger.tools import BODY, admit, edit, key, opened, spend
+from tests.ledger.tools import BODY, admit, edit, key, opened, respelled, spend
 
 
 def fill(path: Path) -> Verification:
@@ -162,7 +162,7 @@ def test_rows_cut_off_the_end_are_found_by_a_head_noted_earlier(path: Path) -> N
 
 
 def test_a_ledger_whose_early_rows_are_broken_is_not_opened(path: Path) -> None:
-    edit(path, "UPDATE chain SET body = replace(body, 'visits 0', 'visits 1') WHERE seq = 2")
+    respelled(path, 2, "visits 0", "visits 1")
     with pytest.raises(LedgerCorrupt) as refused:
         opened(path)
     assert refused.value.value == "row 2 does not match its hash"
@@ -172,8 +172,8 @@ def test_a_ledger_whose_early_rows_are_broken_is_not_opened(path: Path) -> None:
 def test_a_broken_answer_is_not_given_out(path: Path) -> None:
     ledger = Ledger.read(path)
     assert ledger.answer(1) == b"the answer to a"
-    edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 3")
-    edit(path, "UPDATE chain SET body = replace(body, 'the answer', 'my answer') WHERE seq = 14")
+    for seq in (3, 14):
+        respelled(path, seq, "the answer", "my answer")
     with pytest.raises(LedgerCorrupt, match="row 3"):
         ledger.answer(1)
     with pytest.raises(LedgerCorrupt, match="row 14"):

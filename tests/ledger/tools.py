@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 
 from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
+from dpviz.session.ledger.chain import Row
 from dpviz.session.ledger.locations import locate
 from dpviz.session.ledger.memory import Place
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, let_in
@@ -126,6 +127,13 @@ def sql(location: Location, statement: str, *values: object) -> list[tuple[Any, 
 def edit(location: Location, statement: str, *values: object) -> None:
     """Change a ledger behind its back."""
     sql(location, statement, *values)
+
+
+def respelled(location: Location, seq: int, old: str, new: str) -> None:
+    """Write other words into a row of a ledger, and leave its hash."""
+    row = Row.read(sql(location, "SELECT * FROM chain WHERE seq = ?", seq)[0])
+    assert old in row.body
+    edit(location, "UPDATE chain SET body = ? WHERE seq = ?", row.body.replace(old, new), seq)
 
 
 def exists(location: Location) -> bool:

@@ -6,9 +6,7 @@ import copy
 import gc
 import os
 import re
-import sqlite3
 import stat
-from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from dpviz.model.release import Release
 from dpviz.noise.bits import TeachingBits
 from dpviz.session import runner
 from tests.charts.made import HOSTILE, PERSON_YEAR
+from tests.ledger.tools import respelled
 from tests.reports import pages
 
 VISITS = dv.Domain.integers(0, 3, column="visits")
@@ -303,8 +302,7 @@ def test_a_damaged_ledger_of_the_session_is_refused_though_nobody_gave_it(
     session: dv.Session, releases: list[Release], tmp_path: Path
 ) -> None:
     session.ledger.detach()
-    with closing(sqlite3.connect(tmp_path / "visits.ledger")) as connection, connection:
-        connection.execute("UPDATE chain SET body = replace(body, 'Dense', 'Tense')")
+    respelled(tmp_path / "visits.ledger", 2, "Dense", "Tense")
     with pytest.raises(LedgerCorrupt):
         dv.report(releases, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from dpviz.errors import LedgerCorrupt, LedgerError, ReleaseFormat
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
 from dpviz.session.session import Session
+from tests.ledger.tools import respelled
 
 BINS = dv.Domain.integers(0, 3, column="x")
 PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=20, questions=10, epsilon="1", delta="1e-7")
@@ -112,8 +111,7 @@ def test_a_ledger_that_did_not_make_it_is_refused(session: Session, tmp_path: Pa
 def test_a_damaged_ledger_confirms_nothing(session: Session, tmp_path: Path) -> None:
     path = session.release(BINS, dv.Dense(1)).save(tmp_path / "a.json")
     session.ledger.detach()
-    with closing(sqlite3.connect(tmp_path / "visits.ledger")) as connection, connection:
-        connection.execute("UPDATE chain SET body = replace(body, 'Dense', 'Tense')")
+    respelled(tmp_path / "visits.ledger", 2, "Dense", "Tense")
     with pytest.raises(LedgerCorrupt):
         dv.load(path, ledger=tmp_path / "visits.ledger")
 

@@ -10,13 +10,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpviz.errors import LedgerCorrupt, ParameterError, short
+from dpviz.session.ledger import packing
 
-FORMAT = 2
+FORMAT = packing.FORMAT
 """Written in the first row, under "format". A reader refuses a larger number before it looks at anything else.
 
 Format 1 had no uses: no "reserve", no "settle", no outcome "open". A ledger of format 1 is read as it is and may be
 charged and used further; once it holds a row of a new kind, a dpviz that knows format 1 only refuses it at that row.
+Format 3 is format 2 with packed texts, in files only (`packing`); a file of an earlier format goes on as it is.
 """
+
+SERVED = 2
+"""The format of what is on a server, which packs by itself what is worth it."""
 
 ROW_KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle")
 OUTCOMES = ("done", "cancelled", "failed", "lost")
@@ -100,7 +105,8 @@ class Row:
     @classmethod
     def read(cls, record: Any) -> Row:
         """A row as stored, refused unless its hash fits. The message names the row and none of its text."""
-        seq, kind, body, previous, hash_ = record
+        seq, kind, found, previous, hash_ = record
+        body: Any = packing.unpacked(found)
         texts = all(isinstance(item, str) for item in (kind, body, previous, hash_))
         if (
             not isinstance(seq, int)

@@ -16,7 +16,7 @@ from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
 from dpviz.session.ledger import blobs, following, history, records, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
-from dpviz.session.ledger.chain import FORMAT, Row, State, broken, canonical
+from dpviz.session.ledger.chain import Row, State, broken, canonical
 from dpviz.session.ledger.following import Following
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.locations import locate, locate_file
@@ -125,7 +125,7 @@ class Ledger:
                 raise no_ledger(
                     str(ledger_location), "does not exist", "give the place of the ledger, or leave out existing=True"
                 )
-            first = Row.after(None, "charter", opening, format=FORMAT, charter=charter)
+            first = Row.after(None, "charter", opening, format=ledger_location.format, charter=charter)
             made = ledger_location.create(lambda connection: rows.append(connection, first))
             if made:
                 Place(ledger_location.identity).forget()

@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sqlalchemy import URL, Connection, create_engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -40,7 +40,7 @@ from dpviz import threads
 from dpviz.boundary import Hidden
 from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerReadOnly, short
 from dpviz.session.ledger import schema, store, tables
-from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger.chain import SERVED, broken
 from dpviz.session.ledger.owner import login
 from dpviz.session.ledger.sqlite import SqliteStore
 
@@ -80,6 +80,7 @@ class Server:
 
     url: URL
     schema: str
+    format: ClassVar[int] = SERVED
 
     @classmethod
     def of(cls, url: URL) -> Server:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import Connection, bindparam, select
 
 from dpviz.errors import LedgerFormat, ParameterError, short
+from dpviz.session.ledger import packing
 from dpviz.session.ledger.chain import FORMAT, Row, broken
-from dpviz.session.ledger.statements import Statement
+from dpviz.session.ledger.statements import SQLITE, Statement
 from dpviz.session.ledger.tables import chain
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ _ADD = Statement(ADD)
 
 def append(connection: Connection, row: Row, statement: Statement = _ADD, **more: object) -> Row:
     """Append a row to the chain, by a statement that may write more besides."""
-    statement.change(connection, **columns(row), **more)
+    body = packing.packed(row.body) if row.seq > 1 and _packs(connection) else row.body
+    statement.change(connection, **{**columns(row), "body": body}, **more)
     connection.info.setdefault("written", []).append(row)
     return row
 
@@ -79,13 +81,27 @@ def row_at(connection: Connection, seq: int) -> Row:
 def holds(connection: Connection, row: Row) -> bool:
     """Whether this very row is there."""
     found = _ROW.first(connection, at=row.seq)
-    return found is not None and tuple(found) == tuple(columns(row).values())
+    return found is not None and _plain(found) == tuple(columns(row).values())
 
 
 def end_with(connection: Connection, appended: list[Row]) -> bool:
     """Whether these very rows are the last ones."""
     found = _NEXT_PART.all(connection, after=appended[0].seq - 1)
-    return [tuple(record) for record in found] == [tuple(columns(row).values()) for row in appended]
+    return [_plain(record) for record in found] == [tuple(columns(row).values()) for row in appended]
+
+
+def _plain(record: Sequence[Any]) -> tuple[Any, ...]:
+    """A row as it is stored, with its text as it was written."""
+    seq, kind, body, *hashes = record
+    return (seq, kind, packing.unpacked(body), *hashes)
+
+
+def _packs(connection: Connection) -> bool:
+    """Whether texts are packed here: in a file of a format that does. It is asked once of a connection."""
+    packs: bool | None = connection.info.get("packs")
+    if packs is None:
+        packs = connection.info["packs"] = connection.dialect.name == SQLITE and format_of(connection) >= packing.FORMAT
+    return packs
 
 
 def every(connection: Connection, *, after: int = 0) -> Iterator[Row]:
@@ -96,8 +112,8 @@ def every(connection: Connection, *, after: int = 0) -> Iterator[Row]:
         part = _NEXT_PART.all(connection, after=part[-1][0])
 
 
-def charter(connection: Connection) -> dict[str, Any]:
-    """The charter with the budget now in force, once the format is known to be ours."""
+def format_of(connection: Connection) -> int:
+    """The format, once it is known to be ours."""
     first = _FIRST.first(connection)
     try:
         format_ = json.loads("" if first is None else first[0])["format"]
@@ -110,6 +126,12 @@ def charter(connection: Connection) -> dict[str, Any]:
             rule=f"this dpviz reads ledgers up to format {FORMAT}",
             next_step="upgrade dpviz",
         )
+    return format_
+
+
+def charter(connection: Connection) -> dict[str, Any]:
+    """The charter with the budget now in force, once the format is known to be ours."""
+    format_of(connection)
     found: dict[str, Any] = dict(row_at(connection, 1).content["charter"])
     terms = last(connection).state.terms
     if terms > 1:

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -38,7 +38,7 @@ from sqlalchemy.pool import QueuePool
 from dpviz import threads
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly
 from dpviz.session.ledger import schema, store, tables, witness
-from dpviz.session.ledger.chain import Row, broken
+from dpviz.session.ledger.chain import FORMAT, Row, broken
 from dpviz.session.ledger.witness import Note
 
 if sys.platform != "win32":
@@ -60,6 +60,7 @@ class File:
     """A path that a ledger is at, or could be at."""
 
     path: Path
+    format: ClassVar[int] = FORMAT
 
     def __str__(self) -> str:
         return str(self.path)

@@ -14,7 +14,7 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import SQLAlchemyError
@@ -46,6 +46,9 @@ T = TypeVar("T")
 
 class LedgerLocation(Protocol):
     """Where a ledger is, or could be. As text it is for a person to read: no password, no host."""
+
+    format: ClassVar[int]
+    """The format of what is made there."""
 
     @property
     def name(self) -> str:
