@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import LedgerCorrupt, LedgerFormat
+from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, packing, rows
 from dpviz.session.ledger.chain import Row, State
 from dpviz.session.ledger.sqlite import File
-from tests.ledger.tools import BODY, CHARTER, Location, edit, key, on_a_file, opened, spend, sql
+from tests.ledger.tools import BODY, CHARTER, Location, admit, edit, key, on_a_file, opened, spend, sql
 
 ROOM = 2500
 """So many bytes of a file a release may take, with all that finds it."""
@@ -124,14 +124,61 @@ def test_an_earlier_dpviz_says_that_it_is_too_old(location: Path, monkeypatch: p
 
 @on_a_file
 def test_texts_and_packed_texts_are_the_same_ledger(location: Path) -> None:
-    """Whoever writes texts into a packed file, or packs an old one, has altered nothing."""
+    """Whoever writes texts into a packed file, or packs them in another way, has altered nothing."""
     spend(opened(location), "a", "b")
-    before = opened(location).verify()
-    for row in map(Row.read, stored(location)):
-        edit(location, "UPDATE chain SET body = ? WHERE seq = ?", row.body, row.seq)
+    before, kept = opened(location).verify(), stored(location)
+    for row in map(Row.read, kept):
+        other = packed_otherwise(row.body) if row.seq > 1 and row.seq % 2 else row.body
+        edit(location, "UPDATE chain SET body = ? WHERE seq = ?", other, row.seq)
+    assert not {record[2] for record in kept[1:]} & {record[2] for record in stored(location)}
     assert opened(location).verify() == before
     spend(opened(location), "c")
     assert opened(location).answer(3) == b"the answer to c"
+
+
+def packed_otherwise(text: str) -> bytes:
+    pack = zlib.compressobj(0, wbits=-15)
+    content = pack.compress(text.encode()) + pack.flush()
+    return b"\x01" + content + zlib.crc32(content).to_bytes(4, "little")
+
+
+@on_a_file
+def test_a_very_long_text_is_kept_as_it_is(location: Path) -> None:
+    ledger, long = opened(location), {**BODY, "question": "x" * 2**20}
+    ledger.finish(ledger.charge(key("a"), long, admit).number, b"an answer")
+    _, charge, outcome = stored(location)
+    assert isinstance(charge[2], str) and isinstance(outcome[2], bytes)
+    again = opened(location)
+    assert again.verify().rows == 3 and again.entry(1).body == long and again.answer(1) == b"an answer"
+
+
+@on_a_file
+@pytest.mark.parametrize("content", [b"", None, packing.DICTIONARY.read_bytes() + b"\n"])
+def test_with_a_damaged_dictionary_nothing_is_read_or_written(
+    location: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    """What was packed against another dictionary could be read by nobody else."""
+    spend(opened(location), "a")
+    new, before = tmp_path / "new.ledger", stored(location)
+    with monkeypatch.context() as damaged:
+        damaged.setattr(packing, "DICTIONARY", tmp_path / "dictionary.txt")
+        if content is not None:
+            packing.DICTIONARY.write_bytes(content)
+        packing._words.cache_clear()
+        acts: list[Callable[[], object]] = [
+            lambda: opened(location),
+            lambda: Ledger.read(location).verify(),
+            lambda: spend(opened(new), "a"),
+        ]
+        for act in acts:
+            with pytest.raises(LedgerError, match=r"dictionary\.txt, is missing or altered.*install dpviz") as refused:
+                act()
+            assert not isinstance(refused.value, LedgerCorrupt)
+    packing._words.cache_clear()
+    assert stored(location) == before and len(stored(new)) == 1
+    spend(opened(location), "b")
+    spend(opened(new), "a")
+    assert opened(location).verify().rows == 5 and opened(new).verify().rows == 3
 
 
 def test_a_release_takes_little_room(tmp_path: Path) -> None:

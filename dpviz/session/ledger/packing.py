@@ -5,15 +5,20 @@ The hash of a row is over its text, so packing is no part of the chain. docs/for
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from functools import cache
 from pathlib import Path
+
+from dpviz.errors import LedgerError
 
 FORMAT = 3
 """The first format whose rows are packed, all but the first: it says the format to whoever cannot unpack."""
 
 DICTIONARY = Path(__file__).with_name("dictionary.txt")
 """Never to be changed: rows that lie in files were packed against it."""
+
+_DIGEST = "04dccf7af5bf64958f8da9e19d88ffff663cb661fb19fc033516d2ed079bf6a4"
 
 _MARK, _CHECK, _MOST, _WINDOW = b"\x01", 4, 2**20, -15
 
@@ -47,4 +52,17 @@ def _checksum(content: bytes) -> bytes:
 
 @cache
 def _words() -> bytes:
-    return DICTIONARY.read_bytes()
+    """The dictionary, once it is seen to be the one: what was packed against another could be read nowhere else."""
+    try:
+        words = DICTIONARY.read_bytes()
+    except OSError:
+        words = b""
+    if hashlib.sha256(words).hexdigest() == _DIGEST:
+        return words
+    rule, step = "rows of a ledger are packed against the one dictionary of dpviz", "install dpviz anew"
+    raise LedgerError(
+        f"a file of the installed dpviz, {DICTIONARY.name}, is missing or altered, and {rule}; {step}",
+        value=DICTIONARY.name,
+        rule=rule,
+        next_step=step,
+    )
