@@ -7,6 +7,7 @@ all processes. What is particular to a database is in a file of its own: `sqlite
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import threading
@@ -90,6 +91,7 @@ class Store:
         self._writer, self._reader = writer, reader
         for engine in (writer, reader):
             event.listen(engine, "begin", beginning)
+        self._number = next(_numbers)
         _stores.add(self)
         weakref.finalize(self, writer.dispose)
 
@@ -359,14 +361,18 @@ def _unheard(called: str) -> LedgerError:
 # ---------------------------------------------------------------- forks
 
 _stores: weakref.WeakSet[Store] = weakref.WeakSet()
+_numbers = itertools.count()
 _forking = threading.Lock()
 _paused: list[Store] = []
 
 
 def _before_fork() -> None:
-    """A connection to a database must not cross a fork, so none is open then."""
+    """A connection to a database must not cross a fork, so none is open then.
+
+    Older stores first: a copy is written, to a store made for it, inside a transaction of the one that it is made of.
+    """
     _forking.acquire()
-    for store in list(_stores):
+    for store in sorted(_stores, key=lambda store: store._number):
         store._writing.acquire()
         store._reading.acquire()
         store._outside.acquire()
