@@ -23,6 +23,10 @@ from dpviz.session.ledger.memory import LEAST, PART, STEP, Memory, Place, memory
 from dpviz.session.ledger.witness import Note
 
 
+class Anew(Exception):
+    """What was known of the chain was given up, here or by another thread: read it, and try again."""
+
+
 class Following:
     """The chain as far as it is known here. Its lock is taken inside the transactions of a store, or where
     `Store.unforked` holds off a fork: so no child finds it taken.
@@ -56,8 +60,10 @@ class Following:
     @property
     def audit(self) -> Audit:
         """What the rows so far imply."""
-        assert self._audit is not None
-        return self._audit
+        audit = self._audit
+        if audit is None:
+            raise Anew
+        return audit
 
     def recall(self) -> Memory | None:
         """What this machine remembers. Ask before a transaction begins: another kernel may remember more later."""

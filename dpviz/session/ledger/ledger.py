@@ -17,7 +17,7 @@ from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, Led
 from dpviz.session.ledger import blobs, following, history, records, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import Row, State, broken, canonical
-from dpviz.session.ledger.following import Following
+from dpviz.session.ledger.following import Anew, Following
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.locations import locate, locate_file
 from dpviz.session.ledger.memory import Place
@@ -176,8 +176,8 @@ class Ledger:
         viewed, still = [0], False
 
         def looking(connection: Connection) -> T:
-            self._store.unchanged(connection)
-            with self._chain.still() if still else contextlib.nullcontext():
+            with self._chain.still() if still else contextlib.nullcontext():  # before anything is read: a view begins
+                self._store.unchanged(connection)
                 viewed[0] = self._chain.follow(connection, seen, noted, self._whole, self._check)
                 return work(connection)
 
@@ -185,6 +185,8 @@ class Ledger:
             try:
                 result = (read or self._store.read)(looking)
                 break
+            except Anew:
+                continue
             except LedgerCorrupt:
                 if (still or not self._chain.beyond(viewed[0])) and not self._doubt():
                     raise
@@ -208,16 +210,17 @@ class Ledger:
                 result = work(connection)
             except LedgerCorrupt:
                 if self._chain.doubt():  # nothing of this transaction is written
-                    raise _Doubt from None
+                    raise Anew from None
                 raise
             appended[:] = rows.written(connection)
             return result
 
-        try:
-            result = self._store.write(changing, wanted=wanted, patience=patience)
-        except _Doubt:
-            appended.clear()
-            result = self._store.write(changing, wanted=wanted, patience=patience)
+        while True:
+            try:
+                result = self._store.write(changing, wanted=wanted, patience=patience)
+                break
+            except Anew:
+                appended.clear()
         with self._store.unforked():
             self._chain.wrote(appended)
             self._chain.keep()
@@ -762,10 +765,6 @@ class Ledger:
         target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
             return Ledger(target, copy, self.owner, self._check, remembers=False).verify()
-
-
-class _Doubt(Exception):
-    """Something was refused that rests on rows that were not read: read all, and try again."""
 
 
 def _existing(held: Hidden[Any]) -> LedgerLocation:

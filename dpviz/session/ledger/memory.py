@@ -301,7 +301,7 @@ def folder_of_state() -> Path | None:
             base = said if said.is_absolute() else Path.home() / ".local" / "state"
     except (KeyError, RuntimeError):
         return None
-    return base / "dpviz" / "ledgers"
+    return base / "dpviz" / "ledgers" if base.is_absolute() else None
 
 
 def _bytes(path: Path) -> bytes:
