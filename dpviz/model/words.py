@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from dpviz.boundary import protect_module
 from dpviz.exact import ceil_to, place, text
 from dpviz.model.between import DIGITS, Between, between
 
@@ -118,3 +119,6 @@ def often(beta: Fraction) -> str:
     while (holds * of).denominator != 1 and of < 10**12:
         of *= 10
     return f"{shown(holds * of)} in {of:,}" if (holds * of).denominator == 1 else f"with chance {text(holds)}"
+
+
+protect_module(vars())
