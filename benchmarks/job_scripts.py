@@ -112,7 +112,7 @@ def destinations_dpviz(path: str) -> Answer:
 
     import dpviz as dv
 
-    return destinations_of(dv.Session(pd.read_csv(path), *terms(dv), path + ".ledger"), dv)
+    return of_destinations(dv.Session(pd.read_csv(path), *terms(dv), path + ".ledger"), dv)
 
 
 def destinations_dpviz_duckdb(path: str) -> Answer:
@@ -122,14 +122,14 @@ def destinations_dpviz_duckdb(path: str) -> Answer:
 
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE flights AS SELECT * FROM read_csv('{path}')")
-    return destinations_of(dv.Session(dv.sources.duckdb(connection, "flights"), *terms(dv), path + ".ledger"), dv)
+    return of_destinations(dv.Session(dv.sources.duckdb(connection, "flights"), *terms(dv), path + ".ledger"), dv)
 
 
 def terms(dv: Any) -> tuple[Any, Any]:
     return dv.Unit("aircraft", max_bins=MOST), dv.Budget(OFTEN, "1/100")
 
 
-def destinations_of(session: Any, dv: Any) -> Answer:
+def of_destinations(session: Any, dv: Any) -> Answer:
     places, keys = dv.Domain.keys(column="destination"), itertools.count()
     mechanism = dv.Stability("1", "1e-6")
     return lambda: session.release(places, mechanism, key=str(next(keys))).to_frame()["value"].tolist()

@@ -797,7 +797,7 @@ def test_a_tree_is_planned_released_read_saved_charted_and_reported(tmp_path: Pa
     assert loaded == release and loaded[(5, 19)] == release[(5, 19)]
     assert loaded.to_frame().equals(frame) and loaded.error.range(0, 3, BETA) == release.error.range(0, 3, BETA)
     assert "histogram" in json.dumps(release.chart().to_dict()) or release.chart().to_dict()
-    assert "Persons by age" in release._repr_html_()
+    assert "People by age" in release._repr_html_()
     page = picture(release)
     assert page["kind"] == "tree" and len(page["values"]) == 5 and page["bars"]["0.05"]["all"]["kind"] == "bound"
     assert pages.data(dv.report([release], tmp_path / "tree.html"))["releases"][0]["kind"] == "tree"
