@@ -728,8 +728,8 @@ def test_a_draw_that_dies_or_is_cancelled_between_batches_lets_the_engine_go() -
         assert source._engine.rows("SELECT 1", threading.Event()) == [(1,)]
 
 
-def test_a_cancel_is_heard_while_an_engine_has_not_begun_to_answer() -> None:
-    source, question = endless(), Question.of(Domain.keys(column="x"))
+def cancelled_at_the_second_look() -> Callable[[int, int], None]:
+    """A tick that lets the work begin."""
     began = threading.Event()
 
     def tick(done: int, of: int) -> None:
@@ -737,8 +737,13 @@ def test_a_cancel_is_heard_while_an_engine_has_not_begun_to_answer() -> None:
             raise ReleaseCancelled("cancelled")
         began.set()
 
+    return tick
+
+
+def test_a_cancel_is_heard_while_an_engine_has_not_begun_to_answer() -> None:
+    source, question = endless(), Question.of(Domain.keys(column="x"))
     with pytest.raises(ReleaseCancelled):
-        source.count(question, ROW, StatisticKind.SPARSE, tick).take()
+        source.count(question, ROW, StatisticKind.SPARSE, cancelled_at_the_second_look()).take()
     assert source._engine.rows("SELECT 1", threading.Event()) == [(1,)]
 
 
@@ -825,15 +830,8 @@ def endless() -> IbisSource:
 
 def test_a_cancel_interrupts_the_engine() -> None:
     source, question = endless(), Question.of(Domain.keys(column="x"))
-    began = threading.Event()
-
-    def tick(done: int, of: int) -> None:
-        if began.is_set():
-            raise ReleaseCancelled("cancelled")
-        began.set()
-
     with pytest.raises(ReleaseCancelled):
-        source.count(question, ROW, Top(3), tick)
+        source.count(question, ROW, Top(3), cancelled_at_the_second_look())
     quick = source._engine.prepared(source._table.take().limit(0))
     assert source._engine.rows(quick, threading.Event()) == []
 
