@@ -9,8 +9,14 @@ more looks. Nothing is kept from the collector: whatever is old is looked throug
 from __future__ import annotations
 
 import gc
+import os
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_LOADING: set[int] = set()
+"""The threads that have put the collector to rest."""
 
 
 @contextmanager
@@ -18,15 +24,30 @@ def without_collector() -> Iterator[None]:
     """Load in here. The collector, if it was on, is on again afterwards, whatever happened.
 
     May be nested, and used by several threads: whoever found the collector on puts it on again, and nobody else does.
-    Where somebody has frozen objects (`gc.freeze`), they stay so, and what was loaded counts as young.
+    Where nothing was left to load, nothing grows old by it. Where somebody has frozen objects (`gc.freeze`), they stay
+    so, and what was loaded counts as young.
     """
-    was_on = gc.isenabled()
+    was_on, before = gc.isenabled(), len(sys.modules)
     try:
-        gc.disable()
+        if was_on:
+            _LOADING.add(threading.get_ident())
+            gc.disable()
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():
+            if len(sys.modules) != before and not gc.get_freeze_count():
                 gc.freeze()  # the young and the old together ...
                 gc.unfreeze()  # ... are the old from now on
             gc.enable()
+            _LOADING.discard(threading.get_ident())
+
+
+def _forked() -> None:
+    """A process forked while another thread loads has no such thread, which would turn its collector on again."""
+    if _LOADING and threading.get_ident() not in _LOADING:
+        _LOADING.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

@@ -92,6 +92,7 @@ from dpviz.lazy import without_collector
 {before}
 with without_collector():
     made = [[] for _ in range(100_000)]
+    import this_is_loaded
 print(gc.get_freeze_count() == frozen, any(one is made for one in gc.get_objects(generation=2)))
 """
 
@@ -103,11 +104,67 @@ print(gc.get_freeze_count() == frozen, any(one is made for one in gc.get_objects
         ("gc.unfreeze(); gc.freeze(); frozen = gc.get_freeze_count()", "True False"),
     ],
 )
-def test_what_was_loaded_is_old_and_what_somebody_froze_stays_frozen(before: str, said: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE.format(before=before)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == said
+def test_what_was_loaded_is_old_and_what_somebody_froze_stays_frozen(before: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "this_is_loaded.py").touch()
+    assert told(ALONE.format(before=before), tmp_path) == said
+
+
+AGAIN = """
+import gc
+import dpviz as dv
+from dpviz.mechanisms import OPENINGS, REGISTRY, mechanism
+def look_up():
+    dv.Dense("1/2"), dv.datasets, dv.Domain, REGISTRY["Dense"], OPENINGS["PayWhatYouGet"]
+    mechanism("Dense", {"epsilon": "1/2"})
+look_up()
+gc.unfreeze()
+gc.set_threshold(0)  # on, but it looks only where it is told to
+made = [[] for _ in range(1000)]
+look_up()
+print(gc.isenabled(), any(one is made for one in gc.get_objects(generation=0)))
+"""
+
+
+def test_what_is_looked_up_again_lets_nothing_grow_old(tmp_path: Path) -> None:
+    """Else whatever is thrown away would wait for Python to look through everything."""
+    assert told(AGAIN, tmp_path) == "True True"
+
+
+FORKED = """
+import gc, os, threading
+from dpviz.lazy import without_collector
+begun, ends = threading.Event(), threading.Event()
+def loads():
+    with without_collector():
+        begun.set()
+        ends.wait()
+def forked():
+    child = os.fork()
+    if not child:
+        os._exit(gc.isenabled())
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+thread = threading.Thread(target=loads)
+thread.start()
+begun.wait()
+print(gc.isenabled(), forked(), end=" ")
+ends.set()
+thread.join()
+with without_collector():
+    print(forked())
+"""
+
+
+def test_a_process_forked_while_another_thread_loads_has_a_collector(tmp_path: Path) -> None:
+    """Where the thread that forks is the one that loads, it turns the collector on itself."""
+    assert told(FORKED, tmp_path) == "False 1 0"
+
+
+def told(script: str, place: Path) -> str:
+    """What this script prints, in a process of its own."""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
 
 START = """
@@ -134,8 +191,5 @@ def test_until_the_first_plan_nobody_looks_through_all_of_pandas(tmp_path: Path)
     found = []
     for place, text in (("rests", START), ("runs", watched + START)):
         (tmp_path / place).mkdir()
-        command = [sys.executable, "-c", text]
-        done = subprocess.run(command, cwd=tmp_path / place, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        found.append(int(done.stdout))
+        found.append(int(told(text, tmp_path / place)))
     assert found[0] == 0 < found[1]
