@@ -53,6 +53,7 @@ def mistype(box: Locator, region: Locator) -> str:
     box.fill(wrong)
     box.press("Enter")
     said = slipped(box)
+    expect(box).to_have_css("border-top-width", "2px")  # framed as wrong, whatever the fields of its explorer look like
     expect(box).to_have_value(wrong)
     expect(box).to_be_focused()
     expect(alerts(region)).to_have_count(1)
@@ -91,6 +92,11 @@ def test_whoever_mistypes_in_a_field_of_an_explorer_is_told_at_that_field(
                 played = fields_of(explorer)
                 assert played
                 unhelpful += [mistype(box, explorer) for box in played]
+        for explorer in explorers.all():  # one slip of each kind stays, for the pictures
+            for box in (fields_of(explorer)[0], fields_of(explorer)[-1]):
+                box.fill(wrong_for(box))
+                box.press("Enter")
+                expect(box).to_have_attribute("aria-invalid", "true")
         it.screenshot("mistyped")
         assert [said for said in unhelpful if said] == []
         assert it.failures() == it.errors == it.offsite == []

@@ -143,7 +143,7 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
                         const typed = Number(box.value);
                         const fits = box.value.trim() !== "" && Number.isInteger(typed) && typed >= least && typed <= most();
                         const got = box.value.slice(0, 20) || (box.validity.badInput ? "something else" : "nothing");
-                        refused = fits ? null : { box, words: `${name} must be a whole number from ${least} to ${most()}, got ${got}. Type one in that range.` };
+                        refused = fits ? null : { box, words: `⚠ ${name} must be a whole number from ${least} to ${most()}, got ${got}. Type one in that range.` };
                         if (fits) take(typed);
                         draw();
                     }),
@@ -203,7 +203,7 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
         }
         const wrong = store.mistyped?.name === "seed" ? store.mistyped : null;
         setAttribute(seed, "aria-invalid", wrong === null ? null : "true");
-        const words = refused?.words ?? wrong?.words ?? store.fault ?? "";
+        const words = [refused?.words, wrong === null ? null : `⚠ ${wrong.words}`, store.fault].filter((one) => one != null).join(" ");
         setText(fault, words);
         show(fault, words !== "");
         if (document.activeElement !== seed) seed.value = wrong?.typed ?? store.position.get("seed") ?? "";

@@ -444,7 +444,7 @@ function fill(cell: HTMLElement, text: string, faultId: string | null): void {
         setAttribute(cell, "aria-invalid", faultId === null ? null : "true");
         setAttribute(cell, "aria-describedby", faultId);
         if (faultId === null && (document.activeElement !== cell || ungrouped(cell.value) === text)) cell.value = words;
-        cell.style.setProperty("--dp-figures", String(words.length));
+        cell.style.setProperty("--dp-figures", String(cell.value.length));
     }
 }
 

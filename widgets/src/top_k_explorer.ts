@@ -206,7 +206,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
                 series: series((line) => line.threshold),
                 probe: { at: kbar, dots: [lists[0]!.threshold[at]!] },
                 margin: NAMES,
-                mark: open === null ? null : { at: Number(open.least), name: `least at k̄ = ${shown(open.least)}` },
+                mark: open === null ? null : { at: Number(open.least), name: "" },
             }),
         ];
         if (open !== null) {
@@ -386,7 +386,7 @@ function closedWords({ point, k }: View): string[] {
 }
 
 function buysNote({ sheet, point }: View, open: Open): string {
-    const limits = `${open.trade.length > 1 ? `for two limits on one ${sheet.subject.noun}, calculated` : "calculated"}; upright line: the least threshold`;
+    const limits = `${open.trade.length > 1 ? `for two limits on one ${sheet.subject.noun}, calculated` : "calculated"}; grey line: the least threshold, at k̄ = ${shown(open.least)}`;
     if (open.pick === null || point.at.get("max_bins") !== "none") return limits;
     const { low, high } = open.pick;
     return `${limits}; 90 times in 100 a private choice of k̄ is ${low === high ? shown(low) : `from ${shown(low)} to ${shown(high)}`}`;

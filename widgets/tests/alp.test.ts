@@ -126,7 +126,7 @@ test("values, sizes, key and estimator can be chosen, and what does not fit is r
     enter(box("Value of apple"), "6");
     expect(title()).toBe("apple holds 6: ones in columns 1 to 6, zeros beyond.");
     enter(box("Value of pear"), "9");
-    expect(shown.el.querySelector('[role="alert"]:not([hidden])')!.textContent).toBe("The value of pear must be a whole number from 0 to 8, got 9. Type one in that range.");
+    expect(shown.el.querySelector('[role="alert"]:not([hidden])')!.textContent).toBe("⚠ The value of pear must be a whole number from 0 to 8, got 9. Type one in that range.");
     expect([box("Value of pear").value, box("Value of pear").getAttribute("aria-invalid")]).toEqual(["9", "true"]);
     press(box("Value of pear"), "Escape");
     expect([box("Value of pear").hasAttribute("aria-invalid"), box("Value of pear").value === "9", shown.el.querySelector('[role="alert"]:not([hidden])')]).toEqual([false, false, null]);
