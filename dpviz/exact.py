@@ -179,7 +179,7 @@ def typed(value: Number, name: str, *, rule: str = "") -> Fraction:
     """Read a number exactly, and refuse it unless its exact text is short enough to be read back from a file."""
     number = rational(value, name, rule=rule)
     if not writable(number):
-        kept = f"{name} must be a number of at most {LONGEST} characters"
+        kept = f"{name} must be a number of at most {LONGEST:,} characters"
         raise ParameterError.of("a longer one", kept, "write fewer digits")
     return number
 
@@ -215,7 +215,8 @@ def probability(value: Number, name: str, *, zero: bool = True, read: Callable[.
 
 def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
     """Read a whole number exactly and refuse it outside least..most."""
-    rule = f"{name} must be a whole number " + (f"of at least {least}" if most is None else f"from {least} to {most}")
+    rule = f"{name} must be a whole number "
+    rule += f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
     step = f"type digits alone, such as {least}"
     number = _rational(plain(value))
     if number is None:

@@ -225,7 +225,7 @@ class IbisSource(Unstored, Source):
                 if max(-domain.low, domain.high) >= most:
                     raise DomainError.of(
                         domain.text,
-                        f"bins of whole numbers over this column of floats lie between -{most} and {most}",
+                        f"bins of whole numbers over this column of floats lie between −{most:,} and {most:,}",
                         "declare bins nearer to 0",
                     )
             wide = isinstance(domain, IntegerDomain) and max(-domain.low, domain.high) > WIDEST

@@ -31,7 +31,7 @@ def bit_chance(t: int, n: int, level: Fraction = QUARTER) -> Fraction:
     whole(n, "n")
     check_level(level)
     if not 0 <= whole(t, "t", least=0) <= n:
-        raise ParameterError.of(t, f"of {n} bits, 0 to {n} are 1", f"give a number of bits from 0 to {n}")
+        raise ParameterError.of(t, f"of {n:,} bits, 0 to {n:,} are 1", f"give a number of bits from 0 to {n:,}")
     return min(max(Fraction(t, n), level), 1 - level)
 
 
@@ -149,7 +149,7 @@ def padded_chance(t: int, n: int, least: int, level: Fraction = QUARTER) -> Frac
     ['1/2', '3/8', '1/4', '1/4', '1/4']
     """
     if not 0 <= whole(t, "t", least=0) <= whole(n, "n", least=0):
-        raise ParameterError.of(t, f"of {n} bits, 0 to {n} are 1", f"give 0 to {n}")
+        raise ParameterError.of(t, f"of {n:,} bits, 0 to {n:,} are 1", f"give 0 to {n:,}")
     every = max(n, whole(least, "least"))
     return min(max(Fraction(2 * t + every - n, 2 * every), check_level(level)), 1 - level)
 

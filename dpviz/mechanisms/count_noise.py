@@ -96,7 +96,7 @@ def check_law(base: str, sampler: Sampler, gamma: object) -> None:
 def check_limit(limit: int | None) -> int | None:
     """A public bound on counts. Refused where counts and their intervals would not fit into 64 bits."""
     if limit is not None and limit > MOST_COUNT:
-        raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT}", "give a smaller cap=")
+        raise ParameterError.of(limit, f"a public bound on counts is at most {MOST_COUNT:,}", "give a smaller cap=")
     return limit
 
 

@@ -189,7 +189,7 @@ class PayWhatYouGet(Parameters):
             if loss.epsilon > LARGEST_EPSILON:
                 raise ParameterError.of(
                     text(loss.epsilon),
-                    f"a sub-session costs an epsilon of at most {LARGEST_EPSILON}",
+                    f"a sub-session costs an epsilon of at most {LARGEST_EPSILON:,}",
                     "ask for fewer symbols, or a smaller epsilon for each",
                 )
         shift = "" if self.accounting == "paper" else f" + {k} ln(1 + {text(step_price.delta)})"

@@ -184,7 +184,7 @@ class TopK(Parameters):
         if isinstance(price, PureDP | ApproxDP) and price.epsilon > LARGEST_EPSILON:
             raise ParameterError.of(
                 text(price.epsilon),
-                f"an answer costs an epsilon of at most {LARGEST_EPSILON}",
+                f"an answer costs an epsilon of at most {LARGEST_EPSILON:,}",
                 "give a smaller k or epsilon_per_item",
             )
         return bound

@@ -780,7 +780,7 @@ def limit(value: Any, name: str, *, rule: str = "", step: str = NUMBER_LIKE) -> 
     number = rational(value, name, rule=rule, step=step)
     if not writable(number):
         raise DomainError.of(
-            "a longer one", f"{name} must be a number of at most {LONGEST} characters", "write fewer digits"
+            "a longer one", f"{name} must be a number of at most {LONGEST:,} characters", "write fewer digits"
         )
     return number
 

@@ -106,7 +106,7 @@ class Epsilon(ExactNumber):
         if epsilon > LARGEST_EPSILON:
             raise ParameterError.of(
                 text(epsilon),
-                f"{name} must be at most {LARGEST_EPSILON}; beyond it nothing is protected",
+                f"{name} must be at most {LARGEST_EPSILON:,}; beyond it nothing is protected",
                 "type a number like 0.1 or 1/10",
             )
         return epsilon

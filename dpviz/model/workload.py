@@ -54,7 +54,7 @@ class Workload:
         if not 1 <= len(self.names) <= MOST_QUERIES:
             raise ParameterError.of(
                 f"{len(self.names):,} queries",
-                f"a list has 1 to {MOST_QUERIES} queries",
+                f"a list has 1 to {MOST_QUERIES:,} queries",
                 "name fewer queries, but one at least",
             )
         if len(set(self.names)) != len(self.names) or len(self.names) != len(self.parts):
@@ -108,7 +108,7 @@ class Workload:
         found = np.full(self.bins, -1, dtype=np.int64)
         found[used] = np.unique(keys[used], return_inverse=True)[1].reshape(-1)
         if (number := int(found.max()) + 1) > LARGEST:
-            rule = f"queries tell at most {LARGEST} groups of bins apart"
+            rule = f"queries tell at most {LARGEST:,} groups of bins apart"
             raise ParameterError.of(f"{number:,} groups of bins", rule, "ask for fewer sums at once")
         return found
 

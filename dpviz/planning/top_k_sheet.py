@@ -151,7 +151,9 @@ class TopKSheet:
             raise ParameterError.of(kbar, f"kbar must be at least k = {k}", f"give kbar={k} or more")
         if epsilon > LARGEST_EPSILON:
             raise ParameterError.of(
-                text(epsilon), f"the epsilon of one answer must be at most {LARGEST_EPSILON}", "take a smaller epsilon"
+                text(epsilon),
+                f"the epsilon of one answer must be at most {LARGEST_EPSILON:,}",
+                "take a smaller epsilon",
             )
         if self.max_bins not in self.limits:
             listed = ", ".join(limit_text(limit) for limit in self.limits)

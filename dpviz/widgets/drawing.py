@@ -40,7 +40,7 @@ def further(release: Release, count: int) -> Draws:
     """
     cells = count * len(release.question.domain.columns)
     if not release.terms.law.once and (count > MOST or cells > MOST_CELLS):
-        rule = f"a page is sent {MOST} records and {MOST_CELLS:,} labels at a time, at most"
+        rule = f"a page is sent {MOST:,} records and {MOST_CELLS:,} labels at a time, at most"
         raise ReleaseFormat.of(f"{count:,} records of {cells:,} labels", rule, IN_PYTHON)
     return release.draw(count)
 

@@ -162,7 +162,7 @@ def _texts(name: str, values: dict[Any, Any]) -> None:
 def _points(points: list[Any]) -> None:
     """A few points, each of one text for each column."""
     if not 1 <= len(points) <= MOST_POINTS:
-        raise Forbidden.sent(f"a page reads from 1 to {MOST_POINTS} points at a time", f"{len(points):,}")
+        raise Forbidden.sent(f"a page reads from 1 to {MOST_POINTS:,} points at a time", f"{len(points):,}")
     for point in points:
         _point(point)
 

@@ -81,7 +81,7 @@ def test_the_fine_price_is_of_all_steps_with_the_delta_of_all_questions() -> Non
         ({"epsilon": 1, "epsilon_per_item": 1}, "got both"),
         ({"epsilon": 1, "delta_prime": "1e-7"}, "delta_prime goes with epsilon_per_item"),
         ({"epsilon": 0}, "epsilon must be positive"),
-        ({"epsilon": 1001}, "at most 1000"),
+        ({"epsilon": 1001}, "at most 1,000"),
         ({"epsilon": "much"}, "epsilon must be a finite number"),
         ({"epsilon_per_item": "-1"}, "epsilon_per_item must be positive"),
         ({"epsilon": 1, "delta": 0}, "delta must lie strictly between 0 and 1"),
@@ -105,7 +105,7 @@ def test_a_price_that_no_step_fits_is_refused_before_anything_is_opened() -> Non
     symbols_alone = dv.PayWhatYouGet(symbols=1000, questions=1, epsilon="1/10", delta="1/2")  # 1000 ln(5/4) > 1/10
     with pytest.raises(ParameterError, match="must pay for 1000 steps"):
         symbols_alone.price(USER)
-    with pytest.raises(ParameterError, match="at most 1000"):
+    with pytest.raises(ParameterError, match="at most 1,000"):
         dv.PayWhatYouGet(symbols=2000, questions=1, epsilon_per_item=1).price(USER)
     with pytest.raises(ParameterError, match="deltas together must stay below 1"):
         dv.PayWhatYouGet(symbols=9, questions=9, epsilon_per_item=1, delta="0.2").price(USER)

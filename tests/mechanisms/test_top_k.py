@@ -449,7 +449,7 @@ def test_real_odds_at_the_rate_in_force_never_exceed_the_price() -> None:
 def test_a_total_that_pays_for_no_step_is_refused() -> None:
     with pytest.raises(ParameterError, match="must pay for 100 steps"):
         dv.TopK(100, 100, epsilon="0.01", delta="0.5").bind(KEYS, USER)
-    with pytest.raises(ParameterError, match="an answer costs an epsilon of at most 1000"):
+    with pytest.raises(ParameterError, match="an answer costs an epsilon of at most 1,000"):
         dv.TopK(100, 100, epsilon_per_item="100").bind(KEYS, USER)
 
 
@@ -525,12 +525,12 @@ def test_a_rank_beyond_the_list_is_refused() -> None:
         ({"epsilon": math.inf}, "epsilon must be a finite number"),
         ({"epsilon": math.nan}, "epsilon must be a finite number"),
         ({"epsilon": True}, "epsilon must be positive, got True, a boolean"),
-        ({"epsilon": 1001}, "epsilon must be at most 1000"),
+        ({"epsilon": 1001}, "epsilon must be at most 1,000"),
         ({"epsilon": 1, "k": 0}, "k must be a whole number"),
         ({"epsilon": 1, "k": 1.5}, "k must be a whole number"),
         ({"epsilon": 1, "k": 51}, "kbar must be at least k = 51"),
-        ({"epsilon": 1, "kbar": 10**9}, "kbar must be a whole number from 1 to 1000000"),
-        ({"epsilon": 1, "kbar": "all"}, "kbar must be a whole number from 1 to 1000000, got all"),
+        ({"epsilon": 1, "kbar": 10**9}, "kbar must be a whole number from 1 to 1,000,000"),
+        ({"epsilon": 1, "kbar": "all"}, "kbar must be a whole number from 1 to 1,000,000, got all"),
         ({"epsilon": 1, "kbar": "private"}, "no largest"),
         ({"epsilon": 1, "kbar": "private", "largest": 9}, "largest must be a whole number from 10"),
         ({"epsilon": 1, "kbar": "private", "k": 1, "largest": 9}, "k must be at least 2"),

@@ -12,6 +12,7 @@ import { timed } from "./perf";
 import type { AnatomySheet } from "./sparse_sheets";
 import { stepper } from "./stepper";
 import { dataTable } from "./table";
+import { shown } from "./words";
 
 const STEPS = ["Write", "Scatter", "Share", "Flip", "Read", "Climb", "Estimate"];
 const ESTIMATORS: Record<string, string> = { paper: "paper: mean of the highest places", likelihood: "likelihood: the likeliest values", "posterior-median": "posterior median" };
@@ -143,7 +144,7 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
                         const typed = Number(box.value);
                         const fits = box.value.trim() !== "" && Number.isInteger(typed) && typed >= least && typed <= most();
                         const got = box.value.slice(0, 20) || (box.validity.badInput ? "something else" : "nothing");
-                        refused = fits ? null : { box, words: `⚠ ${name} must be a whole number from ${least} to ${most()}, got ${got}. Type one in that range.` };
+                        refused = fits ? null : { box, words: `⚠ ${name} must be a whole number from ${shown(String(least))} to ${shown(String(most()))}, got ${got}. Type one in that range.` };
                         if (fits) take(typed);
                         draw();
                     }),

@@ -287,7 +287,7 @@ test("a refusal of an ε that is chosen no more is told of none", async () => {
     enter(epsilon, "99999");
     await passes(200);
     press(shown.el.querySelector<HTMLInputElement>(".dp-track input")!, "Home");
-    refuse(shown.host.of("plan")[0]!, "ε must be at most 1000");
+    refuse(shown.host.of("plan")[0]!, "ε must be at most 1,000");
     await passes(450);
     expect([epsilon.value, epsilon.getAttribute("aria-invalid"), pay().getAttribute("aria-disabled")]).toEqual(["0.01", null, null]);
 });
