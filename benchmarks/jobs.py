@@ -10,6 +10,8 @@ OpenDP's Context, Tumult and diffprivlib keep a budget for, and OpenDP's measure
 differs: ours alone writes a durable ledger, with its fsync, before it shows anything, and lets a key be answered again;
 OpenDP's measurement bounds nothing, so five destinations of each aircraft are chosen for it by hand before the first
 release; PipelineDP keeps the rows and starts each pipeline from them; Tumult asks for the keys first, and counts then.
+diffprivlib adds a number up in memory and calls NumPy's histogram: warm, no release that is written down keeps up
+with it.
 """
 
 from __future__ import annotations
