@@ -9,7 +9,7 @@ weight at most max_bins * max_per_bin rows, and at most max_records.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias
@@ -42,12 +42,17 @@ class Users:
 
 
 def count_rows(bins: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """How many rows lie in each bin; a negative bin is none."""
-    counts, step = np.zeros(size, dtype=np.int64), max(PIECE, size)
-    for at in range(0, len(bins), step):
-        some = bins[at : at + step]
-        counts += np.bincount(some[some >= 0], minlength=size)
-    return counts
+    """How many rows lie in each bin; -1 is none, and takes the time of any other."""
+    step = max(PIECE, size)
+    return count_pieces((bins[at : at + step] for at in range(0, len(bins), step)), size)
+
+
+def count_pieces(pieces: Iterable[NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+    """The same, of some rows after the others."""
+    counts = np.zeros(size + 1, dtype=np.int64)
+    for bins in pieces:
+        counts += np.bincount(bins + 1, minlength=size + 1)
+    return counts[1:]
 
 
 def sum_rows(bins: NDArray[np.int64], steps: NDArray[np.int64], size: int) -> NDArray[np.int64]:
@@ -72,8 +77,28 @@ def count_users(
     `question` is the question's id. `labels` says what each bin is called, where that is not its place: sparse bins are
     numbered by their rank among those that occur, and other users must not move the choice.
     """
+    return bounded(*grouped(bins, size, users), size, users, unit, question, labels)
+
+
+def grouped(bins: NDArray[np.int64], size: int, users: Users) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The different pairs of a user and a bin, as user * size + bin, ascending, and how many rows each has.
+
+    How long NumPy takes tells of the rows, of the pairs and of how unevenly rows are spread over them.
+    """
     counted = (bins >= 0) & (users.codes >= 0)
-    pairs, rows = np.unique(users.codes[counted] * size + bins[counted], return_counts=True)
+    return np.unique(users.codes[counted] * size + bins[counted], return_counts=True)
+
+
+def bounded(
+    pairs: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    size: int,
+    users: Users,
+    unit: Unit,
+    question: str,
+    labels: Labels = None,
+) -> NDArray[np.int64]:
+    """The rows in each bin that count, of all pairs: the same work for each of them, whatever its rows and its user."""
     user, touched = np.divmod(pairs, size)
     rows = within(unit, size, user, touched, np.minimum(rows, min(unit.max_per_bin, LARGEST)), users, question, labels)
     counts = np.zeros(size, dtype=np.int64)

@@ -19,6 +19,7 @@ from typing import Any, Final
 import ibis
 import numpy as np
 
+from dpviz.engines.equal_widths import EqualWidths
 from dpviz.engines.reading import (
     AROUND,
     DECIMAL,
@@ -88,10 +89,10 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
         return Texts(value if dtype.is_string() else value.cast("string"), numbers)
     if dtype.is_boolean():
         value, dtype = value.cast("int8"), ibis.dtype("int8")
-    held = np.dtype(str(dtype.copy(nullable=True)))
+    held, raw = np.dtype(str(dtype.copy(nullable=True))), value
     if dtype.is_floating():
         value = ibis.cases((value.isnan(), ibis.null(dtype)), else_=value)
-    return Numbers(value, held)
+    return Numbers(value, held, raw)
 
 
 def numbers_for(domain: Domain) -> str:
@@ -156,10 +157,14 @@ class Texts(Read):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Numbers(Read):
-    """Integers or floats of a NumPy type; NaN is null, floats may be infinite."""
+    """Integers or floats of a NumPy type; NaN is null, floats may be infinite.
+
+    raw  the column as it lies, NaN among it: no engine finds NaN both at least one number and below another
+    """
 
     value: Any
     dtype: np.dtype[Any]
+    raw: Any
 
     @property
     def whole(self) -> bool:
@@ -183,17 +188,24 @@ class Numbers(Read):
         return matched(self.value, self._known(domain.values), domain, numbers, self._at)
 
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
+        if isinstance(domain, IntervalDomain):
+            first, *_, last = self._edges(domain)
+            return (self._reaches(first), ~self._reaches(last)) if _alone(domain) else ()
         limits = self._limits(domain)
-        return () if limits is None else (self.value.between(*(whole(limit, "int64") for limit in limits)),)
+        return () if limits is None else (self.value.between(*(self._at(limit) for limit in limits)),)
 
     def _limits(self, domain: Domain) -> tuple[int, int] | None:
         """The least and greatest value of the rows that have a bin, where all others can be left out before."""
-        if not isinstance(domain, IntegerDomain) or not self.whole or self.dtype == np.uint64:
+        if not isinstance(domain, IntegerDomain) or not self.whole:
             return None
-        beside = {under(domain), over(domain), missing(domain)}
         bounds = np.iinfo(self.dtype)
         start, stop = max(domain.low, int(bounds.min)), min(domain.high, int(bounds.max))
-        return (start, stop) if beside == {NONE} and start <= stop else None
+        return (start, stop) if _alone(domain) and start <= stop else None
+
+    def _edges(self, domain: IntervalDomain) -> list[Any]:
+        """The least value of this type in each interval, and the least above all of them."""
+        *edges, last = domain.edges
+        return [*(least(self.dtype, edge) for edge in edges), least(self.dtype, last, above=True)]
 
     def passes(self, condition: Condition) -> list[Any]:
         if not isinstance(condition, Between):
@@ -218,16 +230,27 @@ class Numbers(Read):
         return ibis.literal(str(value).replace("inf", "Infinity")).cast(self.dtype.name)
 
     def _reaches(self, limit: Any) -> Any:
-        """Whether a value is at least the limit, which may lie beyond this type."""
+        """Whether a value is at least the limit, which may lie beyond this type. NaN may be, or not."""
         if self.whole:
             bounds = np.iinfo(self.dtype)
             if not bounds.min < limit <= bounds.max:
                 return ibis.literal(limit <= bounds.min)
-        return self.value >= self._at(limit)
+        return self.raw >= self._at(limit)
 
     def _intervals(self, domain: IntervalDomain, numbers: str) -> Any:
-        edges = domain.edges
-        limits = [*(least(self.dtype, edge) for edge in edges[:-1]), least(self.dtype, edges[-1], above=True)]
+        limits = self._edges(domain)
+        widths = EqualWidths.of(domain.edges, limits, self.dtype)
+        if widths is not None:
+            step = widths.place(self.raw).cast(numbers)
+            step = step + whole(1, numbers) if domain.underflow else step
+            if _alone(domain):  # all others were left out before; no number makes the arithmetic fail
+                return step
+            return ibis.cases(
+                (self.value.isnull(), number(missing(domain), numbers)),
+                (~self._reaches(limits[0]), number(under(domain), numbers)),
+                (self._reaches(limits[-1]), number(over(domain), numbers)),
+                else_=step,
+            )
         bins = [under(domain), *(step + domain.underflow for step in range(domain.inner)), over(domain)]
         leaves = [number(bin, numbers) for bin in bins]
         return ibis.cases(
@@ -236,7 +259,11 @@ class Numbers(Read):
 
     def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
         value, absent, rules = self.value, (self.value.isnull(), number(missing(domain), numbers)), []
-        if self.whole:
+        unsigned, signed = self.dtype == np.uint64, int(np.iinfo(np.int64).max)
+        narrowed = unsigned and numbers != WIDE and domain.high < signed
+        if narrowed:  # what is cut off lies above every bin, as the number at which it is cut does
+            first, last, value = 0, signed, ibis.least(value, self._at(signed)).cast("int64")
+        elif self.whole:
             first, last = int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
         else:
             # Beyond, all floats are whole, and all that matters of them is on which side they lie.
@@ -245,7 +272,7 @@ class Numbers(Read):
             near = ibis.greatest(ibis.least(value.cast("float64"), float64(last)), float64(first))
             value = near.floor().cast("int64")
             rules.append((value.cast("float64") != near, number(NONE, numbers)))
-        wide = WIDE if numbers == WIDE or self.dtype == np.uint64 else "int64"
+        wide = WIDE if numbers == WIDE or (unsigned and not narrowed) else "int64"
         value, low, high = value.cast(wide), domain.low, domain.high
         start, stop = max(low, first), min(high, last)
         if start > stop:
@@ -264,7 +291,8 @@ class Numbers(Read):
         narrow = wide == "int64"
         inside = ibis.least(value, whole(stop, wide)) if not narrow or last - start >= 2**63 else value
         inside = ibis.greatest(inside, whole(start, wide)) if not narrow or first - start < -(2**63) else inside
-        if missing(domain) != NONE or not self.whole or inside is not value:  # least and greatest pass over null
+        # least and greatest pass over null
+        if missing(domain) != NONE or not self.whole or narrowed or inside is not value:
             rules.insert(0, absent)
         step = (inside - whole(start, wide) if start else inside).cast(numbers)
         offset = start - low + domain.underflow
@@ -392,6 +420,11 @@ class TextNumbers(Read):
             (beyond, number(over(domain), numbers)),
             else_=placed,
         )
+
+
+def _alone(domain: IntegerDomain | IntervalDomain) -> bool:
+    """Whether a row below, above or without a number is in no bin."""
+    return {under(domain), over(domain), missing(domain)} == {NONE}
 
 
 def floats_of_decimals(value: Any) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
-from dpviz.engines.bounding import count_rows, count_users, sum_rows, sum_users
+from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, sum_rows, sum_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.engines.steps import Scale, steps_of
@@ -125,6 +125,12 @@ class PandasSource(Unstored, Source):
         return cell
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
+        factors, plain = (
+            question.domain.factors,
+            not (question.where or question.fallback or question.aggregate.columns),
+        )
+        if unit.is_row and plain and len(factors) == 1 and question.bins <= PIECE:
+            return DenseCounts(count_pieces(self._read(factors[0].columns[0]).pieces(factors[0]), question.bins))
         bins = self._filtered(self._place(question), question)
         return DenseCounts(self._added(bins, question.bins, question, unit))
 

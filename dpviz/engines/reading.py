@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -52,6 +52,10 @@ class Reading(Unstored, ABC):
     @abstractmethod
     def assign_bins(self, domain: Domain) -> Bins:
         """The bin of each row in a one-column domain, or NONE."""
+
+    def pieces(self, domain: Domain) -> Iterator[Bins]:
+        """The same, some rows after the others, where these are all that is needed at a time."""
+        yield self.assign_bins(domain)
 
     def locate(self, domain: Domain) -> Located:
         """The bin of each row in a one-column domain of any size."""
@@ -160,6 +164,11 @@ class Numbers(Reading):
         bins[self.missing] = missing(domain)
         return bins
 
+    def pieces(self, domain: Domain) -> Iterator[Bins]:
+        for at in range(0, len(self.values), PIECE):
+            some = slice(at, at + PIECE)
+            yield Numbers(self.values[some], self.missing[some]).assign_bins(domain)
+
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
         passed = ~self.missing
         with np.errstate(all="ignore"):
@@ -213,19 +222,29 @@ class Numbers(Reading):
         return bins
 
     def _integers_of(self, values: NDArray[Any], domain: IntegerDomain) -> Bins:
-        start, stop = low, high = domain.low, domain.high
         if self.whole:
-            limits = np.iinfo(values.dtype)
-            start, stop = max(low, int(limits.min)), min(high, int(limits.max))
-        inner: NDArray[Any] = np.full(len(values), NONE)
-        if start <= stop:
-            near = np.clip(values, start, stop)
-            near = near if self.whole else near.astype(np.int64)  # a difference of floats might be rounded
-            inner = (near - start).astype(np.int64) + (start - low + domain.underflow)
+            return self._whole_of(values, domain)
+        low, high = domain.low, domain.high
+        near = np.clip(values, low, high).astype(np.int64)  # a difference of floats might be rounded
+        inner = near - low + domain.underflow
         bins = np.where(values < low, under(domain), np.where(values > high, over(domain), inner))
-        if not self.whole:
-            bins[values != np.floor(values)] = NONE
+        bins[values != np.floor(values)] = NONE
         return bins
+
+    def _whole_of(self, values: NDArray[Any], domain: IntegerDomain) -> Bins:
+        """Of int64 or uint64. Each value is looked at once, wherever it lies: modulo 2^64, what is below the first bin
+        is far above the last one."""
+        low, high, below, above = domain.low, domain.high, under(domain), over(domain)
+        limits = np.iinfo(values.dtype)
+        start, stop = max(low, int(limits.min)), min(high, int(limits.max))
+        beside = below if below == above else np.where(values < low, below, above)
+        if start > stop:
+            return np.full(len(values), beside)
+        far = values.view(np.uint64) - np.uint64(start % WIDE)
+        inside = far <= np.uint64(stop - start)
+        first = start - low + domain.underflow
+        bins = far.view(np.int64) + first if first else far.view(np.int64)
+        return np.where(inside, bins, beside)
 
     def _rank(self, edges: Sequence[Fraction]) -> Bins:
         """How many edges each value has reached; the last edge must be passed, not only reached."""

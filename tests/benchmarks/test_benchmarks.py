@@ -22,6 +22,7 @@ from benchmarks import (
     derived,
     engines,
     flatness,
+    growth,
     jobs,
     ledger,
     noise,
@@ -32,6 +33,7 @@ from benchmarks import (
     start,
     top_k,
     tree,
+    whole_flatness,
 )
 from benchmarks.__main__ import names, section
 from benchmarks.job_scripts import CONTESTANTS
@@ -67,6 +69,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "derived": lambda folder: derived.table(20, 1),
     "engines": on_engines,
     "flatness": lambda folder: flatness.table(40, 1),
+    "growth": lambda folder: growth.table((1000, 2000), 2000, 1, separate=False),
     "jobs": lambda folder: jobs.table({job: ours(some) for job, some in jobs.JOBS.items()}, (1, 1)),
     "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2, 600),
     "noise": lambda folder: noise.table(1000, dict.fromkeys(noise.PEER_SIZES, 10), 1),
@@ -77,6 +80,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "start": lambda folder: start.table(1, 0),
     "top_k": lambda folder: top_k.table(1000, 500, 1, 1, 1),
     "tree": lambda folder: tree.table(64, 64, (32,), 20, 2, 600, 1),
+    "whole_flatness": lambda folder: whole_flatness.table(2),
 }
 
 
@@ -85,7 +89,8 @@ def test_a_benchmark_runs_at_its_smallest(name: str, tmp_path: Path, monkeypatch
     module = importlib.import_module(f"benchmarks.{name}")
     if hasattr(module, "peers"):
         monkeypatch.setattr(module, "peers", TranscriptRow)
-    monkeypatch.setattr(engines, "BUILD", tmp_path / "build")
+    for made in (engines, growth):
+        monkeypatch.setattr(made, "BUILD", tmp_path / "build")
     lines = CASES[name](tmp_path)
     assert lines and all(line.what and line.found for line in lines)
     text = section(module, lines)
