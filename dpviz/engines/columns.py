@@ -19,7 +19,7 @@ from typing import Any, Final
 import ibis
 import numpy as np
 
-from dpviz.engines.equal_widths import EqualWidths
+from dpviz.engines.equal_widths import EqualWidths, tried_on
 from dpviz.engines.reading import (
     AROUND,
     DECIMAL,
@@ -239,7 +239,7 @@ class Numbers(Read):
 
     def _intervals(self, domain: IntervalDomain, numbers: str) -> Any:
         limits = self._edges(domain)
-        widths = EqualWidths.of(domain.edges, limits, self.dtype)
+        widths = EqualWidths.of(domain.edges, limits, self.dtype) if tried_on(self.raw) else None
         if widths is not None:
             step = widths.place(self.raw).cast(numbers)
             step = step + whole(1, numbers) if domain.underflow else step

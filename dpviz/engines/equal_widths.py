@@ -22,10 +22,14 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT: Final = 2**53
-"""Below this, every whole number is a float."""
+from dpviz.engines.reading import EXACT
+
 FEWEST: Final = 4
 """Fewer intervals are found as fast by comparing with their edges."""
+MOST: Final = 2**31 - 1
+"""More of them have no number of 32 bits."""
+TRIED_ON: Final = ("duckdb", "pyspark")
+"""Ibis's names of the engines whose arithmetic was tried."""
 
 
 @ibis.udf.scalar.builtin(name="floor")  # type: ignore[untyped-decorator]
@@ -57,7 +61,7 @@ class EqualWidths:
         limits  the least value in each interval, and the least above all of them
         """
         count, width = len(edges) - 1, edges[1] - edges[0]
-        if count < FEWEST or any(edge != edges[0] + place * width for place, edge in enumerate(edges)):
+        if not FEWEST <= count <= MOST or any(edge != edges[0] + place * width for place, edge in enumerate(edges)):
             return None
         if any(not -EXACT < limit < EXACT for limit in limits):
             return None
@@ -91,7 +95,7 @@ class EqualWidths:
         value = value.cast("float64")
         from_start = value - _float(self.start) if self.start else value
         guess = _floor(from_start / _float(self.width) if self.width != 1 else from_start)
-        place = guess.try_cast("int64")
+        place = guess.try_cast("int32").cast("int64")  # null where it is too large, and 1 more is never too large
         if self.corrected:
             after, before = (value >= self._edge_after(guess, 1)), (value < self._edge_after(guess, 0))
             place = place + after.cast("int64") - before.cast("int64")
@@ -99,6 +103,11 @@ class EqualWidths:
 
     def _edge_after(self, guess: Any, more: int) -> Any:
         return (guess * _float(self.step) + _float(self.begin + more * self.step)) / _float(self.parts)
+
+
+def tried_on(value: Any) -> bool:
+    """Whether the engine of a column is one that this arithmetic was tried on."""
+    return value.get_backend().name in TRIED_ON
 
 
 def sides(limits: Sequence[Any], dtype: np.dtype[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

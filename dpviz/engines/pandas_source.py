@@ -125,12 +125,10 @@ class PandasSource(Unstored, Source):
         return cell
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
-        factors, plain = (
-            question.domain.factors,
-            not (question.where or question.fallback or question.aggregate.columns),
-        )
-        if unit.is_row and plain and len(factors) == 1 and question.bins <= PIECE:
-            return DenseCounts(count_pieces(self._read(factors[0].columns[0]).pieces(factors[0]), question.bins))
+        first, *others = question.domain.factors
+        every_row = unit.is_row and question.fallback is None and not question.where and not question.aggregate.columns
+        if every_row and not others and question.bins <= PIECE:
+            return DenseCounts(count_pieces(self._read(first.columns[0]).pieces(first), question.bins))
         bins = self._filtered(self._place(question), question)
         return DenseCounts(self._added(bins, question.bins, question, unit))
 

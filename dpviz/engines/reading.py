@@ -165,6 +165,10 @@ class Numbers(Reading):
         return bins
 
     def pieces(self, domain: Domain) -> Iterator[Bins]:
+        """Of whole numbers alone: edges and labels of other bins would be read anew for every piece."""
+        if not (self.whole and isinstance(domain, IntegerDomain)):
+            yield self.assign_bins(domain)
+            return
         for at in range(0, len(self.values), PIECE):
             some = slice(at, at + PIECE)
             yield Numbers(self.values[some], self.missing[some]).assign_bins(domain)
