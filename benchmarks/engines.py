@@ -16,7 +16,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -27,7 +26,7 @@ from typing import Any
 import duckdb
 
 import dpviz as dv
-from benchmarks.measured import Measured, interleave, ms
+from benchmarks.measured import Measured, interleave, ms, wall
 from dpviz.engines import as_source
 from dpviz.mechanisms import TopK
 from dpviz.model.question import Question
@@ -203,12 +202,6 @@ class Direct:
 
     def fetchall(self) -> list[Any]:
         return list(self._frame.collect())
-
-
-def wall(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,7 +33,7 @@ import numpy as np
 import pandas as pd
 
 import dpviz as dv
-from benchmarks.measured import Measured, ms
+from benchmarks.measured import Measured, interleave, ms, wall
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.session.session import Session
@@ -164,7 +163,7 @@ def measured(size: int, name: str, rounds: int = ROUNDS) -> dict[str, float]:
             for _ in connection.sql(kind.query).to_arrow_reader(1 << 16):
                 pass
 
-        times = turns({"release": release, "query": query}, rounds)
+        times = interleave({"release": partial(wall, release), "query": partial(wall, query)}, rounds)
         connection.close()
     return times | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
 
@@ -216,22 +215,6 @@ def from_frame(
             times["value_counts"].append(wall(partial(column.value_counts, sort=False)))
             times["later"].append(wall(partial(session.release, question, mechanism, key="later")))
     return {name: median(found) for name, found in times.items()}
-
-
-def turns(contestants: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in contestants}
-    for once in contestants.values():
-        once()
-    for _ in range(rounds):
-        for name, once in contestants.items():
-            times[name].append(wall(once))
-    return {name: median(found) for name, found in times.items()}
-
-
-def wall(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began
 
 
 def made(size: int) -> None:

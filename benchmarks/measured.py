@@ -31,6 +31,13 @@ def warm_cpu_seconds(work: Callable[[], object]) -> float:
     return cpu_seconds(work)
 
 
+def wall(work: Callable[[], object]) -> float:
+    """The seconds of one call by the clock."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
 def interleave(contestants: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
     """The median seconds of each contestant. They take turns, so that all meet the same machine."""
     for once in contestants.values():

@@ -10,8 +10,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import dpviz as dv
-from benchmarks.measured import Measured, interleave, ms
+from benchmarks.measured import Measured, interleave, ms, wall
 from dpviz.session.session import Session
 
 ROUNDS = 100
@@ -99,9 +97,3 @@ def placed(name: str) -> int:
 
 def interpret(code: str) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-
-
-def wall(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

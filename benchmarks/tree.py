@@ -15,7 +15,6 @@ in memory.
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dpviz as dv
-from benchmarks.measured import Measured, cpu_seconds, interleave, ms, warm_cpu_seconds
+from benchmarks.measured import Measured, cpu_seconds, interleave, ms, wall, warm_cpu_seconds
 from benchmarks.peers import peers
 from dpviz.fitting import sums
 from dpviz.fitting.tree import Design, Shape, TreeFit
@@ -230,9 +229,3 @@ def flights(folder: Path, minutes: int, rounds: int) -> list[Measured]:
         Measured("a whole release by DuckDB", ms(found["duckdb"]), ms(most), found["duckdb"] <= most),
         Measured("what it takes beside both", ms(beside)),
     ]
-
-
-def wall(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

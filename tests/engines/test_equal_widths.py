@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 from bisect import bisect_right
+from contextlib import closing
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import ibis
 import numpy as np
 import pandas as pd
 import pytest
+from ibis.common.exceptions import OperationNotDefinedError
 from numpy.typing import NDArray
 
+from dpviz.engines import equal_widths
 from dpviz.engines.equal_widths import EqualWidths, sides
+from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.reading import least
 from dpviz.model.domain import Domain, IntervalDomain
 from dpviz.model.question import Question
@@ -140,3 +147,23 @@ def test_unsigned_numbers_are_counted_as_signed_ones_are_where_the_bins_allow_it
         assert "DECIMAL" not in sent.upper()
         counts = source.count(question, ROW, StatisticKind.DENSE).take()
         assert [int(counts[place]) for place in places] == expected
+
+
+def in_sqlite(folder: Path, name: str) -> list[tuple[int, int]]:
+    """Counts of some numbers by the query that SQLite is asked; its own thread asks, as SQLite has it."""
+    path = folder / f"{name}.sqlite"
+    with closing(sqlite3.connect(path)) as file:
+        file.execute("CREATE TABLE rows (x INTEGER)")
+        file.executemany("INSERT INTO rows VALUES (?)", [(x,) for x in (0, 0, 1, 39, 40, 41, -1)])
+        file.commit()
+        source = IbisSource(ibis.sqlite.connect(path).table("rows"), name="rows")
+        query = source._query(Question.of(stepped("whole")), ROW, StatisticKind.DENSE).take()
+        return sorted(file.execute(str(ibis.to_sql(query))).fetchall())
+
+
+def test_an_engine_that_nobody_tried_compares_with_the_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite has no cast that fails quietly, and finds intervals all the same."""
+    assert in_sqlite(tmp_path, "rows") == [(0, 2), (1, 1), (39, 2)]
+    monkeypatch.setattr(equal_widths, "TRIED_ON", ("sqlite",))
+    with pytest.raises(OperationNotDefinedError):
+        in_sqlite(tmp_path, "other")

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -23,7 +24,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, minutes, sums, test_sums
+from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_sums
 from tests.engines.conftest import BRIEF
 from tests.patience import until
 
@@ -110,6 +111,16 @@ STRANGE = pd.DataFrame(
         "user": ["u", "u", "v", "v", "u", "v", "w", None, "w", "u", "u", "v"],
     }
 )
+
+
+@pytest.mark.parametrize("name", ["whole", "tenths", "cents"])
+def test_intervals_of_one_width_are_found_by_arithmetic_as_by_exact_numbers(spark: Any, name: str) -> None:
+    for beside in ({}, {"underflow": True, "overflow": True, "missing": True}):
+        domain = test_equal_widths.stepped(name, **beside)
+        values = test_equal_widths.around(domain, np.dtype(float))
+        there = engines.on_spark(spark)(pd.DataFrame({"x": values}), "data", None)
+        counts = there.count(Question.of(domain), ROW, StatisticKind.DENSE).take()
+        assert counts.tolist() == test_equal_widths.exactly(domain, values)
 
 
 def test_strange_values_are_counted_as_in_pandas(spark: Any) -> None:
