@@ -3,7 +3,7 @@ against `value_counts`. Wall time.
 
 The engine's own query is not private: the same bins in the words of a good engineer, its result as Arrow and in no
 order. A release adds a durable charge, the draw and the record; its question was planned before. The made rows lie in
-Parquet files that DuckDB reads with 4 GB: 41 whole numbers, floats in 40 intervals of one width, a tenth as many keys
+Parquet files that DuckDB reads with 4 GB: 41 whole numbers, floats in 40 intervals of one width, some tenth as many keys
 as rows, as texts and as numbers below 2^32, and at most 10^7. Keys come in no order, and how often one comes is skewed.
 PureSparse shows at most 1,000 of 2^32 numbers.
 The largest set is counted by processes of their own, one for each kind of answer, which tells the most memory of each.

@@ -160,8 +160,15 @@ function blame(store: SessionStore, column: string, bins: BinFields, wrong: Retu
     return true;
 }
 
+/** The row that a form belongs to. An answer that comes once another form is on show closes none and blames no field. */
+export interface Row {
+    shows(): boolean;
+    close(): void;
+    draw(): void;
+}
+
 /** The fields for the bins of one column, to count by. */
-export function declareBins(store: SessionStore, done: () => void, redraw: () => void): Declaring & { open(column: Column): void } {
+export function declareBins(store: SessionStore, owner: Row): Declaring & { open(column: Column): void } {
     const element = h("div", { class: "dp-declare", role: "group", "aria-label": "Declare bins", hidden: true });
 
     function open(column: Column): void {
@@ -173,9 +180,9 @@ export function declareBins(store: SessionStore, done: () => void, redraw: () =>
             if (isWrong(declaration)) return;
             const question = { column: column.name, ...declaration };
             const planned = await store.planFitting(question, false);
-            if (!bins.place.isConnected) return; // other bins are being declared by now
-            if (planned) done();
-            else if (blame(store, column.name, bins, wrong)) redraw();
+            if (!bins.place.isConnected || !owner.shows()) return; // other bins, or a record, are being declared by now
+            if (planned) owner.close();
+            else if (blame(store, column.name, bins, wrong)) owner.draw();
         };
         element.replaceChildren(
             h(
@@ -192,7 +199,7 @@ export function declareBins(store: SessionStore, done: () => void, redraw: () =>
                 bins.kinds,
                 bins.place,
                 button("Use these bins", () => void use()),
-                button("Keep the old ones", done),
+                button("Keep the old ones", () => owner.close()),
             ),
             wrong.element,
         );
@@ -211,7 +218,7 @@ interface Part {
 }
 
 /** The fields for a record: any number of columns, each with its bins, and what stands for a cell outside them. */
-export function declareRecord(store: SessionStore, done: () => void, redraw: () => void): Declaring & { open(): void } {
+export function declareRecord(store: SessionStore, owner: Row): Declaring & { open(): void } {
     const list = h("div", {});
     const more = button("Add a column", () => add(true));
     const element = h(
@@ -219,7 +226,7 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
         { class: "dp-declare", role: "group", "aria-label": "Declare columns", hidden: true },
         h("p", { class: "dp-hint" }, `Columns of a record and their labels, ${rule(store)} Every row is a record: a cell outside the bins counts as the label that you name, or as the first.`),
         list,
-        h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), button("Keep the old question", done)),
+        h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), button("Keep the old question", () => owner.close())),
     );
     let rows: Part[] = [];
     let opening = 0; // how often the form was opened
@@ -293,9 +300,9 @@ export function declareRecord(store: SessionStore, done: () => void, redraw: () 
         };
         const mine = opening;
         const planned = await store.planFitting(question, true);
-        if (mine !== opening) return; // another record is being declared by now
-        if (planned) done();
-        else if (rows.some((row) => blame(store, row.column.value, row.bins, row.wrong, row.otherwise))) redraw();
+        if (mine !== opening || !owner.shows()) return; // another record, or bins, are being declared by now
+        if (planned) owner.close();
+        else if (rows.some((part) => blame(store, part.column.value, part.bins, part.wrong, part.otherwise))) owner.draw();
     }
 
     function open(): void {

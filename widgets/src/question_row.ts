@@ -1,7 +1,7 @@
 /** Which question: what is asked for, by which column or of which columns, in which public bins, protecting whom (fixed). */
 
 import type { Component } from "./component";
-import { declareBins, declareRecord } from "./declaring";
+import { declareBins, declareRecord, type Row } from "./declaring";
 import { h, newId, setOptions, setText, show } from "./dom";
 import type { State } from "./protocol";
 import type { SessionStore } from "./session_store";
@@ -34,8 +34,9 @@ export function questionRow(store: SessionStore): Component {
     const sentence = h("p", { class: "dp-hint dp-sentence" });
     const opening = h("p", { class: "dp-hint dp-opening", role: "note", hidden: true });
     const fault = h("p", { class: "dp-fault", role: "alert", hidden: true });
-    const declaration = declareBins(store, () => close(), () => draw());
-    const record = declareRecord(store, () => close(), () => draw());
+    const owner = (asks: string): Row => ({ shows: () => opened?.asks === asks, close: () => close(), draw: () => draw() });
+    const declaration = declareBins(store, owner(COUNTS));
+    const record = declareRecord(store, owner(RECORDS));
     const columnField = field("by column", column, columnId, "dp-column");
     const columnName = columnField.firstElementChild!;
     const element = h(

@@ -332,6 +332,35 @@ test("bins that are planned close their own form, and none that was opened since
     expect(form().hidden).toBe(true);
 });
 
+test.each([
+    ["planned", "Declare bins", "Declare columns"],
+    ["planned", "Declare columns", "Declare bins"],
+    ["refused", "Declare bins", "Declare columns"],
+    ["refused", "Declare columns", "Declare bins"],
+])("what is %s of one form (%s) leaves another that was opened since (%s)", async (ends, first, second) => {
+    const columns = [{ name: "visits", kind: "number" }];
+    const mechanisms = ["Dense", "SampleCategory"].map((name) => ({ name, title: name, about: "", records: name !== "Dense" }));
+    open("workbench", { sheet: { ...sheet(), mechanisms }, state: { ...state(), columns, questions: [] } });
+    await settle();
+    const ask = shown.el.querySelector<HTMLSelectElement>(".dp-ask-for select")!;
+    const form = (name: string): HTMLElement => shown.el.querySelector<HTMLElement>(`[aria-label='${name}']`)!;
+    const declare = (name: string): void => {
+        ask.value = name === "Declare bins" ? "counts" : "records";
+        ask.dispatchEvent(new Event("change"));
+        form(name).querySelectorAll<HTMLInputElement>("input.dp-exact-text").forEach((box, i) => (box.value = i < 2 ? String(i) : ""));
+    };
+    declare("Declare columns");
+    declare(first);
+    shown.button(first === "Declare bins" ? "Use these bins" : "Use these columns").click();
+    declare(second);
+    const [asked] = shown.host.of("plan");
+    if (ends === "planned") reply(asked!, { sheet: sheet() });
+    else refuse(asked!, "visits: these are too many");
+    await settle();
+    expect([form(first).hidden, form(second).hidden]).toEqual([true, false]);
+    expect(shown.el.querySelector(".dp-question > .dp-fault")!.textContent).toBe(ends === "planned" ? "" : "visits: these are too many");
+});
+
 // --- the focus -------------------------------------------------------------------------------------------------------
 
 test.each([
