@@ -3,10 +3,10 @@ against `value_counts`. Wall time.
 
 The engine's own query is not private: the same bins in the words of a good engineer, its result as Arrow and in no
 order. A release adds a durable charge, the draw and the record; its question was planned before. The made rows lie in
-Parquet files that DuckDB reads with 4 GB: 41 whole numbers, floats in 40 intervals of one width, some tenth as many keys
-as rows, as texts and as numbers below 2^32, and at most 10^7. Keys come in no order, and how often one comes is skewed.
-PureSparse shows at most 1,000 of 2^32 numbers.
-The largest set is counted by processes of their own, one for each kind of answer, which tells the most memory of each.
+Parquet files that DuckDB reads with 4 GB: 41 whole numbers, floats in 40 intervals of one width, about a tenth as many
+keys as rows, as texts and as numbers below 2^32, and at most 10^7. Keys come in no order, and
+how often one comes is skewed. PureSparse shows at most 1,000 of 2^32 numbers. The largest set is counted
+by processes of their own, one for each kind of answer, which tells the most memory of each.
 
 pandas has 10^7 rows in memory, of 10^5 texts and of 41 whole numbers. The first release reads the column; the later
 ones have it as read. With users bounded, each row is compared within its user, which `value_counts` does not do: those
