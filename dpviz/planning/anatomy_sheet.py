@@ -20,6 +20,7 @@ from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import rational, text, whole
 from dpviz.model.public import BADGE
+from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.wanted import each
 
 VERSION = 1
@@ -46,7 +47,7 @@ FIGURE: Final = {"values": (4, 0, 0, 0), "flipped": (4, 5, 8), "bits": (1, 1, 1,
 
 
 @dataclass(frozen=True)
-class AnatomySheet:
+class AnatomySheet(Fanned):
     """A table of `columns` columns of `bits` bits, and up to four made-up values that share it.
 
     values     of the keys apple, pear, plum and fig: whole numbers of bits, from 0 to the number of columns
@@ -101,8 +102,7 @@ class AnatomySheet:
         first = min(self.seed, LAST_SEED - SEEDS + 1)
         return sorted({self.seed, *range(first, first + SEEDS)})
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
+    def head(self) -> dict[str, Any]:
         chances = sorted({*CHANCES, self.p})
         seeds = [str(seed) for seed in self.seeds]
         return {
@@ -129,10 +129,14 @@ class AnatomySheet:
                 },
                 {"name": "seed", "label": "Seed", "hint": "", "grid": seeds, "values": seeds},
             ],
-            "now": {"at": {"p": text(self.p), "seed": str(self.seed)}},
-            "fans": {},
             "seeds": {str(seed): random_numbers(seed) for seed in each(self.seeds)},
         }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), lambda: {"at": {"p": text(self.p), "seed": str(self.seed)}})
+
+    def fans(self) -> dict[str, list[Spot]]:
+        return {}
 
 
 @lru_cache(maxsize=64)

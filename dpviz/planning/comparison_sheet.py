@@ -22,13 +22,13 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import StatisticKind
 from dpviz.planning.draws import LUCK, Truth
+from dpviz.planning.fans import Fanned, Spot
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.sheet import BETAS, question_json
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.unit import Unit
-from dpviz.wanted import each
 
 VERSION = 1
 STEPS = 40
@@ -46,7 +46,7 @@ REACH = 10**12
 
 
 @dataclass(frozen=True)
-class ComparisonSheet:
+class ComparisonSheet(Fanned):
     """Mechanisms side by side at one epsilon, with a fan up to `top`.
 
     count  the true count that is probed; the axis of counts holds it
@@ -103,29 +103,48 @@ class ComparisonSheet:
         epsilon = positive(place["epsilon"], "epsilon")
         return replace(self, epsilon=epsilon, beta=beta, count=count, truth=self.drawn)
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        epsilons = [text(value) for value in epsilon_grid(self.top)[0]]
-        betas = [text(beta) for beta in BETAS]
-        counts = self.counts()
-        here = replace(self, count=counts[len(counts) // 2] if self.count is None else self.count)
+    @property
+    def _epsilons(self) -> list[str]:
+        return [text(value) for value in epsilon_grid(self.top)[0]]
+
+    def head(self) -> dict[str, Any]:
+        betas, counts = [text(beta) for beta in BETAS], [str(count) for count in self.counts()]
         return {
             "version": VERSION,
             "question": question_json(self.question, self.unit),
             "unit": {"text": self.unit.text},
             "measures": [measure.to_json() for measure in self.measures],
             "axes": [
-                _axis("epsilon", "Privacy loss ε", "the same for all mechanisms", epsilons),
+                _axis("epsilon", "Privacy loss ε", "the same for all mechanisms", self._epsilons),
                 _axis("beta", "How often the stated errors hold", "", betas),
-                _axis("c", "True count c of a bin", "made up: nothing is read from the data", [str(c) for c in counts]),
+                _axis(
+                    "c",
+                    "True count c of a bin",
+                    "made up: nothing is read from the data",
+                    counts,
+                ),
             ],
-            "now": here.point(counts),
-            "fans": {
-                "epsilon": [replace(here, epsilon=Fraction(value)).point(counts) for value in each(epsilons)],
-                "beta": [replace(here, beta=Fraction(value)).point(counts) for value in each(betas)],
-            },
-            "draws": self.draws([*epsilons, text(self.epsilon)]),
+            "draws": None,
         }
+
+    def tail(self) -> dict[str, Any]:
+        return {"draws": self.draws([*self._epsilons, text(self.epsilon)])}
+
+    def here(self) -> Spot:
+        return self._spot(self.epsilon, self.beta, self.counts())
+
+    def fans(self) -> dict[str, list[Spot]]:
+        counts = self.counts()
+        return {
+            "epsilon": [self._spot(Fraction(value), self.beta, counts) for value in self._epsilons],
+            "beta": [self._spot(self.epsilon, beta, counts) for beta in BETAS],
+        }
+
+    def _spot(self, epsilon: Fraction, beta: Fraction, counts: list[int]) -> Spot:
+        """A point against these true counts, which probes the one in the middle where none is chosen."""
+        probed = counts[len(counts) // 2] if self.count is None else self.count
+        there = replace(self, count=probed, epsilon=epsilon, beta=beta)
+        return Spot((epsilon, beta, probed, *counts), partial(there.point, counts))
 
     @property
     def drawn(self) -> Truth | None:

@@ -16,11 +16,11 @@ from typing import Any
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, positive, probability, rational, text, whole
+from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import power_text, ticks
 from dpviz.privacy.composition import compose_dp, compose_range_bounded, compose_zcdp
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.optimal import best_optimal_dp, figure_ratio
-from dpviz.wanted import each
 
 VERSION = 1
 EPSILONS = ticks(Fraction(1, 200), Fraction(2))
@@ -65,7 +65,7 @@ RULES: dict[str, tuple[str, str, Rule]] = {
 
 
 @dataclass(frozen=True)
-class CompositionSheet:
+class CompositionSheet(Fanned):
     """k steps of `epsilon` at delta' = `delta`, probed at `k`, with a fan for epsilon and one for delta'.
 
     >>> point = CompositionSheet(Fraction(1, 10), Fraction(1, 10**6), 50).point()
@@ -103,10 +103,12 @@ class CompositionSheet:
         """The numbers of steps of this sheet: the grid, and the probe."""
         return sorted({*COUNTS, self.k})
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        epsilons = sorted({*EPSILONS, self.epsilon})
-        deltas = sorted({*DELTAS, self.delta})
+    @property
+    def _grids(self) -> tuple[list[Fraction], list[Fraction]]:
+        return sorted({*EPSILONS, self.epsilon}), sorted({*DELTAS, self.delta})
+
+    def head(self) -> dict[str, Any]:
+        epsilons, deltas = self._grids
         counts = [str(k) for k in self.counts()]
         return {
             "version": VERSION,
@@ -119,12 +121,17 @@ class CompositionSheet:
                 _axis("k", "Steps k", "answers, or symbols of a list", counts),
             ],
             "rules": [{"name": name, "label": label, "about": about} for name, (label, about, _) in RULES.items()],
-            "now": self.point(),
-            "fans": {
-                "epsilon": [replace(self, epsilon=value).point() for value in each(epsilons)],
-                "delta": [replace(self, delta=value).point() for value in each(deltas)],
-            },
             "figure": figure(),
+        }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        epsilons, deltas = self._grids
+        return {
+            "epsilon": [replace(self, epsilon=value).here() for value in epsilons],
+            "delta": [replace(self, delta=value).here() for value in deltas],
         }
 
     def point(self) -> dict[str, Any]:

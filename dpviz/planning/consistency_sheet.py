@@ -22,8 +22,8 @@ from dpviz.laws.geometric import error_quantile
 from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
+from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import LABELLED, ticks
-from dpviz.wanted import each
 
 VERSION = 1
 MOST = 16
@@ -59,7 +59,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class ConsistencySheet:
+class ConsistencySheet(Fanned):
     """Noise at one epsilon and from some seeds, with a fan for epsilon.
 
     counts     made up or public, at most 16, at first
@@ -118,10 +118,12 @@ class ConsistencySheet:
         first = min(self.seed, LAST_SEED - SEEDS + 1)
         return list(range(first, first + SEEDS))
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        epsilons = sorted({*EPSILONS, self.epsilon})
-        texts = [text(value) for value in epsilons]
+    @property
+    def _epsilons(self) -> list[Fraction]:
+        return sorted({*EPSILONS, self.epsilon})
+
+    def head(self) -> dict[str, Any]:
+        texts = [text(value) for value in self._epsilons]
         seeds = [str(seed) for seed in self.seeds]
         presets = [(name, label, counts) for name, (label, counts) in PRESETS.items()]
         if self.preset == OWN:
@@ -146,9 +148,13 @@ class ConsistencySheet:
                 {"name": "epsilon", "label": "ε", "hint": "of all counts together", "grid": texts, "values": texts},
                 {"name": "seed", "label": "Seed", "hint": "", "grid": seeds, "values": seeds},
             ],
-            "now": self.point(),
-            "fans": {"epsilon": [replace(self, epsilon=value).point() for value in each(epsilons)]},
         }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        return {"epsilon": [replace(self, epsilon=value).here() for value in self._epsilons]}
 
     def point(self) -> dict[str, Any]:
         """For each sensitivity: what one noise stays within 95 times in 100, and the noise of each seed."""

@@ -25,8 +25,8 @@ from dpviz.laws.geometric import TwoSidedGeometric, error_quantile, simultaneous
 from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
+from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import LABELLED, ticks
-from dpviz.wanted import each
 
 VERSION = 1
 SIZES: Final = (20, 50, 100, 200, 500, 1000)
@@ -54,7 +54,7 @@ FAMILIES: Final[dict[str, tuple[str, Callable[[int], list[int]]]]] = {
 
 
 @dataclass(frozen=True)
-class IsotonicSheet:
+class IsotonicSheet(Fanned):
     """Sorted counts with noise of one epsilon and seed, with a fan for each slider.
 
     counts  made up or public, ascending; nothing for a made-up family
@@ -120,15 +120,17 @@ class IsotonicSheet:
             seed=whole(place["seed"], "seed", most=LAST_SEED),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
+    @property
+    def _grids(self) -> dict[str, list[str]]:
         first = min(self.seed, LAST_SEED - SEEDS + 1)
-        grids = {
+        return {
             "family": self.families,
             "n": [str(n) for n in ([self.size] if self.counts else sorted({*SIZES, self.size}))],
             "epsilon": [text(value) for value in sorted({*EPSILONS, self.epsilon})],
             "seed": [str(seed) for seed in range(first, first + SEEDS)],
         }
+
+    def head(self) -> dict[str, Any]:
         words = {"family": "Counts", "n": "How many, n", "epsilon": "ε", "seed": "Seed"}
         labels = {**{name: label for name, (label, _) in FAMILIES.items()}, OWN: "these counts"}
         return {
@@ -143,13 +145,15 @@ class IsotonicSheet:
                     "grid": grid,
                     "values": [labels[one] for one in grid] if name == "family" else grid,
                 }
-                for name, grid in grids.items()
+                for name, grid in self._grids.items()
             ],
-            "now": self.point(),
-            "fans": {
-                name: [self.moved({**self.at, name: one}).point() for one in each(grid)] for name, grid in grids.items()
-            },
         }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        return {name: [self.moved({**self.at, name: one}).here() for one in grid] for name, grid in self._grids.items()}
 
     def point(self) -> dict[str, Any]:
         """Everything at one place: exact values as texts, noisy stretches and steps from left to right."""

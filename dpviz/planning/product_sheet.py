@@ -25,7 +25,7 @@ from dpviz.model.public import BADGE
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.product import Means, draw_rows, noisy_means
 from dpviz.noise.simulated import uniform
-from dpviz.wanted import each
+from dpviz.planning.fans import Fanned, Spot, key_of
 
 VERSION = 1
 ALPHA = Fraction(1, 10)
@@ -60,7 +60,7 @@ COMPARED = 10**9
 
 
 @dataclass(frozen=True)
-class ProductSheet:
+class ProductSheet(Fanned):
     """One run of Algorithm 4 over made-up people.
 
     preset   "halving", "mixed" or "rare": the biases of the bits
@@ -175,17 +175,19 @@ class ProductSheet:
             found.append({"level": level, "columns": int(own.size), "here": _four(here), "naive": _four(other)})
         return found
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
+    @property
+    def _grids(self) -> dict[str, list[Any]]:
         first = min(self.seed, LAST_SEED - SEEDS + 1)
-        grids: dict[str, list[Any]] = {
+        return {
             "preset": list(PRESETS),
             "n": sorted({*PEOPLE, self.n}),
             "rho": sorted({*RHOS, self.rho}),
             "noise": list(NOISES),
             "seed": sorted({self.seed, *range(first, first + SEEDS)}),
         }
-        words = {"preset": PRESETS, "noise": NOISES}
+
+    def head(self) -> dict[str, Any]:
+        words, grids = {"preset": PRESETS, "noise": NOISES}, self._grids
         axes = []
         for name, grid in grids.items():
             spelled = [value if isinstance(value, str) else text(value) for value in grid]
@@ -200,12 +202,14 @@ class ProductSheet:
             "alpha": text(ALPHA),
             "theory": {text(rho): figures_up(theory_n(self.columns, ALPHA, rho), 2) for rho in grids["rho"]},
             "axes": axes,
-            "now": self.point(),
-            "fans": {
-                name: [replace(self, **{name: value}).point() for value in each(grid)] for name, grid in grids.items()
-            },
             "noises": noises(),
         }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        return {name: [replace(self, **{name: value}).here() for value in grid] for name, grid in self._grids.items()}
 
 
 AXES: Final = {

@@ -21,7 +21,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, log_up, rational, text, up, whole
 from dpviz.mechanisms.count_noise import tight_base
 from dpviz.noise.finite import fastsample_size, geosample_size, paper_base, truncation
-from dpviz.wanted import each
+from dpviz.planning.fans import Fanned, Spot, key_of
 
 VERSION = 1
 N = tuple(range(5, 61))
@@ -35,7 +35,7 @@ STAIRCASE = 60
 
 
 @dataclass(frozen=True)
-class SamplerSheet:
+class SamplerSheet(Fanned):
     """Samplers for one count c in 0..n at the paper's epsilon = 1/e, with gamma = 1/g.
 
     t  "paper" or "tight" for a proved truncation, or a whole number, which may break the promise
@@ -87,21 +87,23 @@ class SamplerSheet:
         """The t in force."""
         return _named(self.n, self.e, self.g)[self.t] if self.t in ("paper", "tight") else int(self.t)
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        axes = self._axes()
+    def head(self) -> dict[str, Any]:
         return {
             "version": VERSION,
             "axes": [
                 {"name": name, "label": label, "hint": hint, "grid": grid, "values": values}
-                for name, label, hint, grid, values in axes
+                for name, label, hint, grid, values in self._axes()
             ],
-            "now": self.point(),
-            "fans": {
-                name: [self._moved(name, value).point() for value in each(grid)]
-                for name, _label, _hint, grid, _values in axes
-            },
             "staircase": staircase(),
+        }
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        return {
+            name: [self._moved(name, value).here() for value in grid]
+            for name, _label, _hint, grid, _values in self._axes()
         }
 
     def point(self) -> dict[str, Any]:

@@ -27,12 +27,12 @@ from dpviz.laws import bounded
 from dpviz.laws import sampling_curves as curves
 from dpviz.laws.product import largest_rho, theory_n
 from dpviz.planning.bin_counts import bin_counts
+from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import ticks
 from dpviz.planning.label_walk import CROWDS, walks
 from dpviz.planning.projections import projections
 from dpviz.privacy.amplification import amplified
 from dpviz.privacy.loss import PureDP
-from dpviz.wanted import each
 
 VERSION = 1
 DELTA = Fraction(1, 10**6)
@@ -74,7 +74,7 @@ FIRST: Final = ("1/10", "1/100", "1/1000")
 
 
 @dataclass(frozen=True)
-class SamplingSheet:
+class SamplingSheet(Fanned):
     """What drawing and learning need at one place of all sliders.
 
     family   "categories", "bounded" or "product"
@@ -223,16 +223,18 @@ class SamplingSheet:
 
     # ------------------------------------------------------------ the sheet
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        grids = {**{name: list(values) for name, (_label, _hint, values) in AXES.items()}}
+    @property
+    def _grids(self) -> dict[str, list[Any]]:
+        grids: dict[str, list[Any]] = {**{name: list(values) for name, (_label, _hint, values) in AXES.items()}}
         grids |= {"alpha": list(self.alphas), "p": list(self.biases), "q": list(self.shares), "m": list(range(1, 101))}
         grids |= {"crowd": list(self.crowds), "seed": list(self.seeds)}
-        axes = []
+        own = {name: getattr(self, name) for name in AXES}
+        return {name: grid if own[name] in grid else sorted([*grid, own[name]]) for name, grid in grids.items()}
+
+    def head(self) -> dict[str, Any]:
+        axes, grids = [], self._grids
         for name, (label, hint, _values) in AXES.items():
-            own = getattr(self, name)
-            grid = grids[name] if own in grids[name] else sorted([*grids[name], own])
-            grids[name] = grid
+            grid = grids[name]
             spelled = [value if isinstance(value, str) else text(value) for value in grid]
             values = [FAMILIES[value] for value in grid] if name == "family" else spelled
             axes.append({"name": name, "label": label, "hint": hint, "grid": spelled, "values": values})
@@ -240,15 +242,23 @@ class SamplingSheet:
             "version": VERSION,
             "delta": text(DELTA),
             "axes": axes,
-            "now": self.point(),
-            "fans": {name: [replace(self, **{name: value}).point() for value in each(grids[name])] for name in FANS},
             "alphas": [float(alpha) for alpha in self.alphas],
             "biases": [float(p) for p in self.biases],
             "draws": list(self.draws),
             "shares": [float(q) for q in self.shares],
             **_fixed(self.biases, self.shares, tuple(sorted({*BITS, self.n}))),
-            "walk": walks(self.crowds, self.seeds),
+            "walk": None,
         }
+
+    def tail(self) -> dict[str, Any]:
+        return {"walk": walks(self.crowds, self.seeds)}
+
+    def here(self) -> Spot:
+        return Spot(key_of(self), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        grids = self._grids
+        return {name: [replace(self, **{name: value}).here() for value in grids[name]] for name in FANS}
 
 
 def _way(name: str, label: str, series: str, how: str, values: Sequence[float | None] | None) -> dict[str, Any]:
@@ -333,16 +343,26 @@ def _price(n: int) -> Fraction:
     return bounded.epsilon(n, STEP)
 
 
-@lru_cache(maxsize=4)
-def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tuple[int, ...]) -> dict[str, Any]:
-    """What no slider changes."""
-    chances = np.array([float(p) for p in biases])
-    errors = [curves.sampling_errors(curves.clipped_pair(n), chances) for n in bits]
+@lru_cache(maxsize=256)
+def _clipped(n: int, biases: tuple[Fraction, ...]) -> Any:
+    """How far off a clipped bit is, for n records and each bias."""
+    return curves.sampling_errors(curves.clipped_pair(n), np.array([float(p) for p in biases]))
+
+
+@lru_cache(maxsize=1)
+def _firsts() -> list[tuple[str, int]]:
+    """For some distances, the least n at which a clipped bit of bias 1/3 is no further off."""
 
     def at_a_third(n: int) -> float:
         return float(curves.sampling_errors(curves.clipped_pair(n), np.array([1 / 3]))[0])
 
-    firsts = [(alpha, curves.first_size(float(Fraction(alpha)), at_a_third)) for alpha in FIRST]
+    return [(alpha, curves.first_size(float(Fraction(alpha)), at_a_third)) for alpha in FIRST]
+
+
+@lru_cache(maxsize=4)
+def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tuple[int, ...]) -> dict[str, Any]:
+    """What no slider changes."""
+    errors = [_clipped(n, biases) for n in bits]
     return {
         "bits": list(bits),
         "clip": {
@@ -352,7 +372,7 @@ def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tup
             "bound": [_above(bounded.error_bound(n) * (1 + OFF)) for n in bits],
             "first": [
                 {"alpha": alpha, "exact": str(n), "paper": str(bounded.paper_records(Fraction(alpha)))}
-                for alpha, n in firsts
+                for alpha, n in _firsts()
             ],
         },
         "trap": [_trap(q) for q in shares],

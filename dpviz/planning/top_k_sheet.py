@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from dpviz.model.laws.ranking import behind
 from dpviz.model.public import BADGE, PublicTop
 from dpviz.noise.simulated import Noise, shares
 from dpviz.planning.draws import ALPHABET
+from dpviz.planning.fans import Fanned, Spot
 from dpviz.planning.grid import COARSE, power_text, ticks
 from dpviz.privacy.composition import compose_range_bounded
 from dpviz.privacy.grid import LARGEST_EPSILON
@@ -32,7 +33,6 @@ from dpviz.privacy.loss import ApproxDP, PureDP
 from dpviz.privacy.range_bounded import Accounting, total
 from dpviz.privacy.threshold import fixed_total, laplace_offset
 from dpviz.privacy.unit import Unit, plural
-from dpviz.wanted import each
 
 VERSION = 1
 K = tuple(int(value) for value in ticks(Fraction(1), Fraction(100), COARSE) if value.denominator == 1)
@@ -116,7 +116,7 @@ class Released:
 
 
 @dataclass(frozen=True)
-class TopKSheet:
+class TopKSheet(Fanned):
     """A list of the top k at one point, with a fan for each slider.
 
     tables       public rankings by the limit on the bins of one unit (None: no limit); empty after a private release
@@ -208,9 +208,7 @@ class TopKSheet:
 
     # ------------------------------------------------------------ what the page gets
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        grids = self._grids()
+    def head(self) -> dict[str, Any]:
         noun, items = self.unit.noun, plural(self.column)
         words = {
             "k": ("Ask for k", "items at most, in order"),
@@ -241,14 +239,26 @@ class TopKSheet:
             "released": None if self.released is None else self.released.to_json(),
             "axes": [
                 {"name": name, "label": words[name][0], "hint": words[name][1], "grid": grid, "values": values}
-                for name, (grid, values) in grids.items()
+                for name, (grid, values) in self._grids().items()
             ],
-            "now": self.point(),
-            "fans": {
-                name: [self._beside(name, value).point() for value in each(grid)]
-                for name, (grid, _values) in grids.items()
-            },
         }
+
+    def here(self) -> Spot:
+        return Spot((*self._at.values(), *self.kbars), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        """Points whose curves have this sheet's values of kbar."""
+        grids, kbars = self._grids(), tuple(self.kbars)
+        return {
+            name: [
+                Spot((*{**self._at, name: value}.values(), *kbars), partial(self._point_beside, name, value))
+                for value in grid
+            ]
+            for name, (grid, _values) in grids.items()
+        }
+
+    def _point_beside(self, axis: str, value: str) -> dict[str, Any]:
+        return self._beside(axis, value).point()
 
     def _beside(self, axis: str, value: str) -> TopKSheet:
         """The sheet through a point of a fan, with this sheet's values of kbar."""

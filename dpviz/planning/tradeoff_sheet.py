@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -36,10 +36,10 @@ from dpviz.model.laws.log_sketch import LogSketchLaw
 from dpviz.model.mechanism import Bound
 from dpviz.model.question import Question
 from dpviz.noise.flips import chance_for
+from dpviz.planning.fans import Fanned, Spot
 from dpviz.planning.grid import ticks
 from dpviz.planning.walks import RUNS, simulated_laws
 from dpviz.privacy.unit import Unit
-from dpviz.wanted import each
 
 VERSION = 1
 PSI = Fraction(1, 20)
@@ -117,7 +117,7 @@ Numbers: TypeAlias = Sequence[float] | None
 
 
 @dataclass(frozen=True)
-class TradeoffSheet:
+class TradeoffSheet(Fanned):
     """What sparse releases err, store and read at one place of all sliders.
 
     epsilon     of the whole release, in the relation that is chosen
@@ -400,9 +400,7 @@ class TradeoffSheet:
 
     # ------------------------------------------------------------ the sheet
 
-    def to_json(self) -> dict[str, Any]:
-        """The sheet as the page gets it; see widgets/PROTOCOL.md."""
-        axes = [self._axis(name) for name in AXES]
+    def head(self) -> dict[str, Any]:
         return {
             "version": VERSION,
             "k": str(self.k),
@@ -413,13 +411,24 @@ class TradeoffSheet:
             "told": list(TOLD),
             "traced": TRACED,
             "start": str(2 * self._threshold(self.each).threshold // 3),
-            "axes": axes,
-            "now": self.point(),
-            "fans": {
-                name: [self._on(name, value).point() for value in each(axis["grid"])]
-                for name, axis in zip(AXES, axes, strict=True)
-            },
+            "axes": [self._axis(name) for name in AXES],
         }
+
+    def here(self) -> Spot:
+        return Spot((*self.at.values(), self.k, self.n), self.point)
+
+    def fans(self) -> dict[str, list[Spot]]:
+        at = self.at
+        return {
+            name: [
+                Spot((*{**at, name: value}.values(), self.k, self.n), partial(self._point_on, name, value))
+                for value in self._axis(name)["grid"]
+            ]
+            for name in AXES
+        }
+
+    def _point_on(self, name: str, value: str) -> dict[str, Any]:
+        return self._on(name, value).point()
 
     def _on(self, name: str, value: str) -> TradeoffSheet:
         return self if self.at[name] == value else self.moved({**self.at, name: value})

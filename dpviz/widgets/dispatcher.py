@@ -8,11 +8,13 @@ names a token is always sent before any news of it, and a state that was read fi
 
 from __future__ import annotations
 
+import atexit
 import json
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -20,6 +22,20 @@ from dpviz.errors import DpvizError, Forbidden, SessionBusy
 from dpviz.wanted import Superseded, until
 from dpviz.widgets import messages
 from dpviz.widgets.writer import Arrivals, Work, Writer
+
+_ending = threading.Event()
+"""The program ends, and nothing is worked out any more that nobody asked for."""
+_resting = threading.Condition()
+_busy: list[Work] = []
+
+
+@atexit.register
+def _end() -> None:
+    """Python must not take itself down around a thread that is at work in a library: it would abort."""
+    _ending.set()
+    with _resting:
+        _resting.wait_for(lambda: not _busy, timeout=10)
+
 
 Body = dict[str, Any]
 Send = Callable[[Body], None]
@@ -115,6 +131,25 @@ class Dispatcher:
     def later(self, seconds: float, work: Work) -> None:
         """Do this on the writer in so many seconds."""
         self._writer.later(seconds, work)
+
+    def meanwhile(self, work: Work) -> None:
+        """Do this where plans are computed, until a plan is asked for: what it takes from `wanted.each` ends then."""
+
+        def idle() -> None:
+            with until(lambda: bool(self._latest) or _ending.is_set(), "what nobody asked for"), suppress(Superseded):
+                work()
+
+        def counted() -> None:
+            with _resting:
+                _busy.append(idle)
+            try:
+                idle()
+            finally:
+                with _resting:
+                    _busy.remove(idle)
+                    _resting.notify_all()
+
+        self._planner.put(counted)
 
     def receive(self, content: object, send: Send) -> None:
         """Take one message from a page; the reply goes to `send`, from another thread. Never raises.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
+from dpviz.errors import DpvizError
+from dpviz.planning.fans import Fanned, Part, Points
 from dpviz.widgets import messages
 from dpviz.widgets.dispatcher import Body, Dispatcher
 from dpviz.widgets.model import WidgetModel
@@ -24,14 +28,44 @@ Slow: TypeAlias = Mapping[str, Callable[[Body], Callable[[], Body]]]
 """What is computed for an ask, and then done about it."""
 
 
+BEGUN = 0.04
+"""After so many seconds the page is sent what is there of a sheet; the rest follows once it is there."""
+MOST_TEXT = 64 * 2**20
+"""Whole sheets are kept for places that are seen again, of so many characters together."""
+
+
+class Whole:
+    """Whole sheets by place, as texts, the latest of them."""
+
+    def __init__(self, most: int = MOST_TEXT) -> None:
+        self._most = most
+        self._known: OrderedDict[Hashable, str] = OrderedDict()
+        self._size = 0
+
+    def get(self, place: Hashable) -> str | None:
+        found = self._known.get(place)
+        if found is not None:
+            self._known.move_to_end(place)
+        return found
+
+    def keep(self, place: Hashable, text: str) -> None:
+        self._size += len(text) - len(self._known.pop(place, ""))
+        self._known[place] = text
+        while self._size > self._most:
+            self._size -= len(self._known.popitem(last=False)[1])
+
+
 class Exploring(WidgetModel):
-    """A sheet, and the one ask that moves its centre. A kind of explorer may have more asks."""
+    """A sheet, and the one ask that moves its centre. A kind of explorer may have more asks.
+
+    A sheet that takes long is shown in part first: the point on show and what is known of its fans. What is missing is
+    worked out while nobody asks for anything, and then all of it is shown.
+    """
 
     asks: ClassVar[messages.Asks] = messages.EXPLORERS
 
     def __init__(self, sheet: Sheet) -> None:
-        self.sheet = sheet
-        self.shown = sheet.to_json()
+        self._points, self._whole = Points(), Whole()
         super().__init__(
             Dispatcher(
                 self.asks,
@@ -40,24 +74,79 @@ class Exploring(WidgetModel):
                 slow=self.slow(),
             )
         )
+        self.sheet = sheet
+        self._text, self._part = self._begun(sheet)
+        self._go_on()
 
     def slow(self) -> Slow:
         """What answers the asks that take a while."""
         return {"move": self._on_move}
 
     def mirrors(self) -> dict[str, Any]:
-        return {"sheet": json_text(self.shown)}
+        return {"sheet": self._text}
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The whole sheet through the point on show."""
+        if not isinstance(self.sheet, Fanned):
+            return self.sheet.to_json()
+        part = Part.of(self.sheet, self._points)
+        deque(part.rest(), maxlen=0)
+        return part.shown
 
     def _on_move(self, args: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-        sheet = self.sheet.moved(args["place"])
-        moved = sheet.to_json()
+        try:
+            sheet = self.sheet.moved(args["place"])
+            text, part = self._begun(sheet, self._whole.get(_place(args["place"])))
+        except DpvizError:
+            self._go_on()
+            raise
 
         def apply() -> dict[str, Any]:
-            self.sheet, self.shown = sheet, moved
+            self.sheet, self._text, self._part = sheet, text, part
             self.show(self.mirrors())
-            return {"sheet": moved}
+            self._go_on()
+            return {}
 
         return apply
+
+    def _begun(self, sheet: Sheet, known: str | None = None) -> tuple[str, Part | None]:
+        """The sheet as a text, as far as it is there in a moment, and what is to come of it."""
+        if known is not None:
+            return known, None
+        if not isinstance(sheet, Fanned):
+            return json_text(sheet.to_json()), None
+        until, part = time.monotonic() + BEGUN, Part.of(sheet, self._points)
+        rest = part.rest()
+        while not part.complete and time.monotonic() < until:
+            next(rest)
+        text = json_text(part.shown)
+        if not part.complete:
+            return text, part
+        self._whole.keep(_place(part.shown["now"]["at"]), text)
+        return text, None
+
+    def _go_on(self) -> None:
+        """Work out what is missing of the sheet on show, until somebody asks for something."""
+        part = self._part
+        if part is not None:
+            self._dispatcher.meanwhile(lambda: self._complete(part))
+
+    def _complete(self, part: Part) -> None:
+        deque(part.rest(), maxlen=0)
+        text = json_text(part.shown)
+
+        def apply() -> None:
+            self._whole.keep(_place(part.shown["now"]["at"]), text)
+            if self._part is part:
+                self._text, self._part = text, None
+                self.show(self.mirrors())
+
+        self.soon(apply)
+
+
+def _place(at: Mapping[str, str]) -> Hashable:
+    return tuple(sorted(at.items()))
 
 
 class Explorer(View):

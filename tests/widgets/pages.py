@@ -14,7 +14,7 @@ import pytest
 from comm.base_comm import BaseComm
 
 from dpviz.widgets.view import Program
-from tests.patience import patience
+from tests.patience import patience, until
 
 Message = dict[str, Any]
 
@@ -120,3 +120,16 @@ def trait(message: Message, name: str) -> Any:
 
 def event(message: Message, *names: str) -> bool:
     return content(message).get("event") in names
+
+
+def complete(explorer: Any) -> dict[str, Any]:
+    """The sheet of an explorer as a page has it, once all of its points are there."""
+    until(lambda: None not in [point for fan in sheet_of(explorer).get("fans", {}).values() for point in fan])
+    until(lambda: explorer._exploring._part is None)
+    return sheet_of(explorer)
+
+
+def sheet_of(explorer: Any) -> dict[str, Any]:
+    """What there is of it."""
+    found: dict[str, Any] = json.loads(explorer.sheet)
+    return found

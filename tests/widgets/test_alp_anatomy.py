@@ -16,6 +16,7 @@ from dpviz.errors import Forbidden, ParameterError
 from dpviz.fitting import unary
 from dpviz.planning.anatomy_sheet import FIGURE, KEYS, MOST_BITS, MOST_COLUMNS, AnatomySheet, random_numbers
 from dpviz.widgets.explorer import Explorer
+from tests.widgets.pages import complete
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = json.loads((ROOT / "widgets" / "fixtures" / "alp.json").read_text(encoding="utf-8"))
@@ -29,7 +30,7 @@ def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
 
 
 def sheet_of(explorer: Explorer) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(explorer.sheet)
+    said: dict[str, Any] = complete(explorer)
     return said
 
 
@@ -102,12 +103,12 @@ def test_hashes_and_flips_are_uniform_and_differ_from_seed_to_seed() -> None:
 
 def test_a_move_gives_the_sheet_through_that_point() -> None:
     explorer = dv.AlpAnatomy()
-    reply = ask(explorer, "move", place={"p": "1/3", "seed": "999999"})
-    assert reply["body"]["sheet"]["now"]["at"] == {"p": "1/3", "seed": "999999"}
-    assert "999999" in reply["body"]["sheet"]["seeds"]
+    ask(explorer, "move", place={"p": "1/3", "seed": "999999"})
+    assert complete(explorer)["now"]["at"] == {"p": "1/3", "seed": "999999"}
+    assert "999999" in complete(explorer)["seeds"]
     for wrong in ({"p": "1/2", "seed": "1"}, {"p": "-1", "seed": "1"}, {"p": "0", "seed": "0"}, {"p": "0"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
-    assert sheet_of(explorer) == reply["body"]["sheet"]
+    assert sheet_of(explorer) == complete(explorer)
 
 
 @pytest.mark.parametrize(

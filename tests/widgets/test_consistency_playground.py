@@ -20,6 +20,7 @@ from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.planning.consistency_sheet import BRANCHINGS, MOST, NODES, PRESETS, PRINTED, ConsistencySheet
 from dpviz.widgets.explorer import Explorer
 from tests.reports import pages
+from tests.widgets.pages import complete
 
 ROOT = Path(__file__).parents[2]
 ANSWERS = json.loads((ROOT / "widgets" / "fixtures" / "consistency.json").read_text(encoding="utf-8"))
@@ -33,7 +34,7 @@ def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
 
 
 def sheet_of(explorer: Explorer) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(explorer.sheet)
+    said: dict[str, Any] = complete(explorer)
     return said
 
 
@@ -97,9 +98,9 @@ def test_a_move_gives_the_sheet_through_that_point_and_keeps_the_counts() -> Non
     explorer = dv.ConsistencyPlayground([1, 2, 3])
     reply = ask(explorer, "move", place={"epsilon": "1/8", "seed": "40"})
     assert reply["ok"] is True
-    assert reply["body"]["sheet"]["now"]["at"] == {"epsilon": "0.125", "seed": "40"}
-    assert reply["body"]["sheet"]["presets"][0]["counts"] == ["1", "2", "3"]
-    assert sheet_of(explorer) == reply["body"]["sheet"]
+    assert complete(explorer)["now"]["at"] == {"epsilon": "0.125", "seed": "40"}
+    assert complete(explorer)["presets"][0]["counts"] == ["1", "2", "3"]
+    assert sheet_of(explorer) == complete(explorer)
     for wrong in (
         {"epsilon": "1"},
         {"epsilon": "0", "seed": "1"},
@@ -107,7 +108,7 @@ def test_a_move_gives_the_sheet_through_that_point_and_keeps_the_counts() -> Non
         {"epsilon": "1e9", "seed": "1"},
     ):
         assert ask(explorer, "move", place=wrong)["ok"] is False
-    assert sheet_of(explorer) == reply["body"]["sheet"]
+    assert sheet_of(explorer) == complete(explorer)
 
 
 @pytest.mark.parametrize(

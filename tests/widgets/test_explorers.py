@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,12 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import ParameterError
+from dpviz.planning.sampler_sheet import SamplerSheet
+from dpviz.widgets import explorer as explorers
 from dpviz.widgets.explorer import Explorer
+from tests.patience import patience
 from tests.session.sources import KnownCounts
+from tests.widgets.pages import complete
 
 BINS = dv.Domain.integers(0, 99, column="x")
 SECRETS = [7_310_001, 8_420_002]
@@ -28,9 +35,9 @@ def test_a_move_gives_the_sheet_through_that_point_and_the_trait_follows() -> No
     explorer = dv.SamplerExplorer()
     reply = ask(explorer, "move", place=PLACE)
     assert reply["ok"] is True
-    assert reply["body"]["sheet"]["now"]["at"] == PLACE
-    assert reply["body"]["sheet"]["now"]["fastsample"]["ratio"] == "219.24"
-    assert json.loads(explorer.sheet) == reply["body"]["sheet"]
+    assert complete(explorer)["now"]["at"] == PLACE
+    assert complete(explorer)["now"]["fastsample"]["ratio"] == "219.24"
+    assert complete(explorer) == complete(explorer)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,8 @@ def test_a_forged_trait_decides_nothing() -> None:
     comparison = dv.MechanismComparison(None, BINS, ["Dense"])
     comparison.sheet = '{"version": 1}'
     place = {"epsilon": "0.2", "beta": "0.05", "c": "7"}
-    sheet = ask(comparison, "move", place=place)["body"]["sheet"]
+    assert ask(comparison, "move", place=place)["ok"] is True
+    sheet = complete(comparison)
     assert sheet["now"]["at"] == place
     assert [row["name"] for row in sheet["now"]["rows"]] == ["Dense"]
 
@@ -81,29 +89,20 @@ def test_a_comparison_takes_unit_and_budget_of_the_session_and_nothing_of_its_da
     unit, budget = dv.Unit(noun="person"), dv.Budget("0.8", "1e-6")
     session = dv.Session(KnownCounts(SECRETS), unit, budget, tmp_path / "a.ledger")  # type: ignore[arg-type]
     comparison = dv.MechanismComparison(session, BINS)
-    sheet = json.loads(comparison.sheet)
+    sheet = complete(comparison)
     assert sheet["unit"]["text"] == "one person, add or remove"
     assert sheet["axes"][0]["grid"][-1] == "0.8"
     assert not [secret for secret in SECRETS if str(secret) in comparison.sheet]
-    assert (
-        comparison.sheet
-        == dv.MechanismComparison(
-            dv.Session(KnownCounts([0, 0]), unit, budget, tmp_path / "b.ledger"),  # type: ignore[arg-type]
-            BINS,
-        ).sheet
-    )
+    other = dv.Session(KnownCounts([0, 0]), unit, budget, tmp_path / "b.ledger")  # type: ignore[arg-type]
+    assert complete(dv.MechanismComparison(other, BINS)) == sheet
     assert session.remaining.epsilon == budget.epsilon
-    assert (
-        ask(comparison, "move", place={"epsilon": "5", "beta": "0.05", "c": "7"})["body"]["sheet"]["now"]["at"][
-            "epsilon"
-        ]
-        == "0.8"
-    )
+    assert ask(comparison, "move", place={"epsilon": "5", "beta": "0.05", "c": "7"})["ok"] is True
+    assert complete(comparison)["now"]["at"]["epsilon"] == "0.8"
 
 
 def test_mechanisms_are_given_by_name_or_as_they_are_and_share_one_epsilon() -> None:
     paper = dv.Stability(epsilon=2, delta="1e-9", variant="paper")
-    sheet = json.loads(dv.MechanismComparison(None, BINS, ["Dense", paper], epsilon="0.25").sheet)
+    sheet = complete(dv.MechanismComparison(None, BINS, ["Dense", paper], epsilon="0.25"))
     assert [row["name"] for row in sheet["now"]["rows"]] == ["Dense", "Stability"]
     assert [row["price"]["asked"] for row in sheet["now"]["rows"]] == ["0.25", "0.25"]
     assert sheet["now"]["rows"][1]["price"]["delta"] == "0.000000001"
@@ -114,7 +113,7 @@ def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
     from dpviz.mechanisms import REGISTRY
     from dpviz.planning.comparison_sheet import MOST
 
-    sheet = json.loads(dv.MechanismComparison(None, BINS).sheet)
+    sheet = complete(dv.MechanismComparison(None, BINS))
     known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records]
     assert [row["name"] for row in sheet["now"]["rows"]] == known[:MOST]
 
@@ -137,3 +136,51 @@ def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
 def test_what_cannot_be_compared_is_refused(make: Any) -> None:
     with pytest.raises(ParameterError):
         make()
+
+
+def test_a_place_that_was_seen_is_shown_without_working_anything_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = dv.SamplerExplorer(n=20)
+    first = complete(explorer)
+    assert ask(explorer, "move", place={**first["now"]["at"], "c": "3"})["ok"] is True
+    moved = complete(explorer)
+    monkeypatch.setattr(SamplerSheet, "point", lambda self: pytest.fail("worked out again"))
+    assert ask(explorer, "move", place=first["now"]["at"])["ok"] is True
+    assert json.loads(explorer.sheet) == first
+    assert ask(explorer, "move", place=moved["now"]["at"])["ok"] is True
+    assert json.loads(explorer.sheet) == moved
+
+
+def test_a_sheet_that_takes_long_comes_in_part_and_a_refused_move_does_not_keep_the_rest_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explorers, "BEGUN", 0.0)
+    go_on, plain = threading.Event(), SamplerSheet.point
+    points = iter(range(10**6))
+
+    def held(self: SamplerSheet) -> dict[str, Any]:
+        if next(points) > 0:
+            assert go_on.wait(patience())
+        return plain(self)
+
+    monkeypatch.setattr(SamplerSheet, "point", held)
+    explorer = dv.SamplerExplorer(n=20)
+    part = json.loads(explorer.sheet)
+    assert part["now"]["at"]["n"] == "20" and {*map(str, part["fans"]["n"])} == {"None"}
+    explorer._exploring.receive(
+        {"v": 1, "id": "1", "ask": "move", "args": {"place": {"n": "many"}}}, lambda reply: None
+    )
+    go_on.set()
+    assert None not in complete(explorer)["fans"]["n"]
+
+
+def test_whole_sheets_are_kept_up_to_a_number_of_characters_the_latest_of_them() -> None:
+    kept = explorers.Whole(most=10)
+    for place, text in (("a", "xxxx"), ("b", "yyyy"), ("a", "zzzz"), ("c", "wwww")):
+        kept.keep(place, text)
+    assert [kept.get(place) for place in "abc"] == ["zzzz", None, "wwww"]
+
+
+def test_a_program_that_ends_while_a_sheet_is_worked_out_ends_well() -> None:
+    code = "import dpviz as dv; dv.TopKExplorer('power'); dv.TradeoffExplorer()"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=patience())
+    assert (ended.returncode, ended.stderr) == (0, "")

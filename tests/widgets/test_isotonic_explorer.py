@@ -18,6 +18,7 @@ from dpviz.fitting.isotonic import isotonic
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.planning.isotonic_sheet import BETA, FAMILIES, SIZES, IsotonicSheet
 from dpviz.widgets.explorer import Explorer
+from tests.widgets.pages import complete
 
 CANARY = 7_310_001
 COUNTS = [9, 0, 0, 4, 4, 4, 30]
@@ -30,7 +31,7 @@ def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
 
 
 def sheet_of(explorer: Explorer) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(explorer.sheet)
+    said: dict[str, Any] = complete(explorer)
     return said
 
 
@@ -90,11 +91,11 @@ def test_every_family_ascends_and_its_sliders_have_a_point_for_each_value() -> N
 def test_a_move_gives_the_sheet_through_that_point() -> None:
     explorer = dv.IsotonicExplorer("half", n=20)
     place = {"family": "equal", "n": "33", "epsilon": "1/8", "seed": "5"}
-    reply = ask(explorer, "move", place=place)
-    assert reply["body"]["sheet"]["now"]["at"] == {**place, "epsilon": "0.125"}
+    ask(explorer, "move", place=place)
+    assert complete(explorer)["now"]["at"] == {**place, "epsilon": "0.125"}
     for wrong in ({**place, "n": "1"}, {**place, "family": "own"}, {**place, "epsilon": "0"}, {"n": "20"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
-    assert sheet_of(explorer) == reply["body"]["sheet"]
+    assert sheet_of(explorer) == complete(explorer)
 
 
 def test_public_counts_keep_their_number_and_their_badge() -> None:

@@ -15,6 +15,7 @@ from dpviz.laws.product import Rounds, beta_for, naive_deviation, theory_n
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.product import noisy_means
 from dpviz.planning.product_sheet import AXES, LOWEST, ProductSheet, biases, noises, people
+from tests.widgets.pages import complete
 from tests.widgets.test_tradeoff_explorer import ask
 
 SMALL: dict[str, Any] = {"n": 2000, "columns": 160}
@@ -88,9 +89,9 @@ def test_every_slider_has_a_point_for_each_value_and_says_what_the_proof_asks_fo
 
 def test_a_move_gives_the_sheet_through_that_point() -> None:
     explorer = dv.ProductSamplerTrace(n=1000, columns=80)
-    place = {**json.loads(explorer.sheet)["now"]["at"], "rho": "0.3", "n": "1234", "preset": "rare"}
-    reply = ask(explorer, "move", place=place)
-    assert reply["body"]["sheet"]["now"]["at"] == place and reply["body"]["sheet"]["columns"] == 80
+    place = {**complete(explorer)["now"]["at"], "rho": "0.3", "n": "1234", "preset": "rare"}
+    ask(explorer, "move", place=place)
+    assert complete(explorer)["now"]["at"] == place and complete(explorer)["columns"] == 80
     for wrong in ({**place, "rho": "2"}, {**place, "noise": "none"}, {**place, "n": "10"}, {"n": "1000"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
 

@@ -20,6 +20,7 @@ from dpviz.fitting.sums import NoiseSum
 from dpviz.planning.range_sheet import COLUMNS, SAVED_STOPS, RangeSheet, made_up, of_public
 from dpviz.widgets.explorer import Explorer
 from tests.reports import pages
+from tests.widgets.pages import complete
 
 CANARY = 7_310_001
 BETA = Fraction(1, 20)
@@ -33,7 +34,7 @@ def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
 
 
 def sheet_of(explorer: Explorer) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(explorer.sheet)
+    said: dict[str, Any] = complete(explorer)
     return said
 
 
@@ -121,8 +122,8 @@ def test_a_closer_look_has_narrower_stretches_and_another_number_of_ranges_that_
     explorer = dv.RangeExplorer("sparse", branching=8)
     before = sheet_of(explorer)
     place = {"first": "1000", "last": "1199", "low": "1010", "high": "1100"}
-    reply = ask(explorer, "move", place=place)
-    after = reply["body"]["sheet"]
+    ask(explorer, "move", place=place)
+    after = complete(explorer)
     assert (before["view"]["width"], after["view"]["width"]) == ("16", "1")
     assert (after["view"]["edges"][0], after["view"]["edges"][-1], after["view"]["together"]) == (1000, 1200, "201")
     assert (after["range"]["low"], after["range"]["high"]) == ("1010", "1100")

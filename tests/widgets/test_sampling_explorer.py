@@ -16,6 +16,7 @@ from dpviz.exact import exp_bounds, log_bounds
 from dpviz.laws import bounded, sampling_curves
 from dpviz.laws.product import largest_rho, theory_n
 from dpviz.planning.sampling_sheet import AXES, BIASES, FANS, SamplingSheet
+from tests.widgets.pages import complete
 from tests.widgets.test_tradeoff_explorer import ask
 
 
@@ -146,9 +147,9 @@ def test_every_slider_has_a_point_for_each_value_and_all_numbers_are_finite() ->
 
 def test_a_move_gives_the_sheet_through_that_point() -> None:
     explorer = dv.SamplingExplorer()
-    place = {**json.loads(explorer.sheet)["now"]["at"], "epsilon": "0.4", "family": "bounded", "alpha": "0.033"}
-    reply = ask(explorer, "move", place=place)
-    assert reply["body"]["sheet"]["now"]["at"] == place and 0.033 in reply["body"]["sheet"]["alphas"]
+    place = {**complete(explorer)["now"]["at"], "epsilon": "0.4", "family": "bounded", "alpha": "0.033"}
+    ask(explorer, "move", place=place)
+    assert complete(explorer)["now"]["at"] == place and 0.033 in complete(explorer)["alphas"]
     for wrong in ({**place, "epsilon": "4"}, {**place, "family": "all"}, {**place, "p": "2"}, {"n": "5"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
 

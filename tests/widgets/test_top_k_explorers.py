@@ -17,6 +17,7 @@ from dpviz.model.public import PublicTop
 from dpviz.widgets.explorer import Explorer
 from tests.frames import is_ours
 from tests.reports import pages
+from tests.widgets.pages import complete
 
 UNIT = dv.Unit("aircraft", max_bins=2)
 KEYS = dv.Domain.keys(column="dest")
@@ -38,7 +39,7 @@ def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
 
 
 def sheet_of(explorer: Explorer) -> dict[str, Any]:
-    said: dict[str, Any] = json.loads(explorer.sheet)
+    said: dict[str, Any] = complete(explorer)
     return said
 
 
@@ -69,11 +70,11 @@ def test_a_move_gives_the_sheet_through_that_point() -> None:
     place = {"k": "12", "kbar": "15", "epsilon": "1/8", "delta": "0.000001", "max_bins": "none", "method": "full"}
     reply = ask(explorer, "move", place=place)
     assert reply["ok"] is True
-    assert reply["body"]["sheet"]["now"]["at"] == {**place, "epsilon": "0.125"}
-    assert sheet_of(explorer) == reply["body"]["sheet"]
+    assert complete(explorer)["now"]["at"] == {**place, "epsilon": "0.125"}
+    assert sheet_of(explorer) == complete(explorer)
     for wrong in ({**place, "max_bins": "3"}, {**place, "k": "many"}, {"k": "3"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
-        assert sheet_of(explorer) == reply["body"]["sheet"]
+        assert sheet_of(explorer) == complete(explorer)
 
 
 def test_a_release_opens_no_panel_that_needs_a_count(tmp_path: Path) -> None:
@@ -92,7 +93,8 @@ def test_a_release_opens_no_panel_that_needs_a_count(tmp_path: Path) -> None:
     assert float(paid["delta"]) <= 1e-5
     for secret in ("canary", "913", "707", "511", "307"):
         assert secret not in explorer.sheet
-    moved = ask(explorer, "move", place={**said["now"]["at"], "k": "2"})["body"]["sheet"]
+    assert ask(explorer, "move", place={**said["now"]["at"], "k": "2"})["ok"] is True
+    moved = complete(explorer)
     assert moved["released"] == said["released"]
     assert moved["now"]["open"] is None
     assert ask(explorer, "move", place={**said["now"]["at"], "method": "gumbel"})["ok"] is False
@@ -211,7 +213,8 @@ def test_the_composition_explorer_moves_and_holds_its_place() -> None:
     said = sheet_of(explorer)
     assert said["now"]["at"] == {"epsilon": "0.1", "delta": "0.000001", "k": "50"}
     place = {"epsilon": "1/3", "delta": "1/7", "k": "77"}
-    moved = ask(explorer, "move", place=place)["body"]["sheet"]
+    assert ask(explorer, "move", place=place)["ok"] is True
+    moved = complete(explorer)
     assert moved["now"]["at"] == place
     assert "77" in moved["axes"][2]["grid"]
     assert repr(explorer) == "CompositionExplorer()"

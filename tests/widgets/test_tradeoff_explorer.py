@@ -20,6 +20,7 @@ from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.planning.tradeoff_sheet import AXES, TradeoffSheet
 from dpviz.planning.walks import simulated_laws
 from dpviz.widgets.explorer import Explorer
+from tests.widgets.pages import complete
 
 
 def ask(explorer: Explorer, name: str, **args: Any) -> dict[str, Any]:
@@ -257,10 +258,10 @@ def test_every_slider_has_a_point_for_each_value_and_all_numbers_are_finite() ->
 
 def test_a_move_gives_the_sheet_through_that_point() -> None:
     explorer = dv.TradeoffExplorer(d=10**6)
-    place = {**json.loads(explorer.sheet)["now"]["at"], "alpha": "5.5", "relation": "replace", "d": "12345"}
-    reply = ask(explorer, "move", place=place)
-    assert reply["body"]["sheet"]["now"]["at"] == place
-    assert "5.5" in next(axis for axis in reply["body"]["sheet"]["axes"] if axis["name"] == "alpha")["grid"]
+    place = {**complete(explorer)["now"]["at"], "alpha": "5.5", "relation": "replace", "d": "12345"}
+    ask(explorer, "move", place=place)
+    assert complete(explorer)["now"]["at"] == place
+    assert "5.5" in next(axis for axis in complete(explorer)["axes"] if axis["name"] == "alpha")["grid"]
     for wrong in ({**place, "d": "1"}, {**place, "load": "2"}, {**place, "threshold": "none"}, {"d": "5"}):
         assert ask(explorer, "move", place=wrong)["ok"] is False
 

@@ -2,7 +2,8 @@
  * The store of an explorer: one sheet of public things, and the point of it that is on show.
  *
  * Every slider that has a fan moves at once, with a busy kernel or none; then the kernel is asked for the sheet through
- * the new point, so that the next slider moves at once as well.
+ * the new point, so that the next slider moves at once as well. A point of a fan may still be to come: the kernel works
+ * it out meanwhile, or at once where a slider is moved there.
  */
 
 import { SUPERSEDED } from "./kernel";
@@ -63,6 +64,7 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     #use(sheet: S): void {
         const first = this.sheet === null;
         this.sheet = sheet;
+        if (!first) this.kernel.alive(); // nobody else writes one
         if (first || !this.#ahead) this.#adopt(sheet.now as PointOf<S>);
         else this.#resolve(this.position);
     }
@@ -131,7 +133,7 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     }
 
     #onFan({ name, grid }: Axis, position: ReadonlyMap<string, string>): Point | undefined {
-        return this.sheet!.fans.get(name)![grid.indexOf(position.get(name)!)];
+        return this.sheet!.fans.get(name)![grid.indexOf(position.get(name)!)] ?? undefined;
     }
 
     /** Without a kernel one slider moves at a time: the others go back to where the sheet was made. */
@@ -159,8 +161,8 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         if (reply === null) return; // somebody moved on, and the next ask is about to be sent
         this.#ahead = false;
         if (reply.ok) {
-            this.take("sheet", reply.body["sheet"]);
-            if (!this.settled && this.point !== null) this.#adopt(this.point); // it made no sense
+            // the sheet came before this reply, as every page that shows it gets it
+            if (this.sheet !== null) this.#adopt(this.sheet.now as PointOf<S>);
         } else if (reply.error.kind === SUPERSEDED) {
             this.#adopt(this.sheet!.now as PointOf<S>); // moved on another page: stand where that one does
         } else {

@@ -164,8 +164,7 @@ export class RangeStore extends ViewStore {
         if (!this.mistyped) this.fault = null;
         const reply = await this.latest("move", "move", { place });
         if (reply === null) return;
-        if (reply.ok) this.take("sheet", reply.body["sheet"]);
-        else if (reply.error.kind !== SUPERSEDED) this.#say(reply.error.message);
+        if (!reply.ok && reply.error.kind !== SUPERSEDED) this.#say(reply.error.message); // else the sheet came before
         this.tell();
     }
 }

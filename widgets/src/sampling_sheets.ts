@@ -2,7 +2,7 @@
 
 import { decode, version } from "./protocol";
 import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
-import { at, checked, number, readAxis } from "./sheet_parts";
+import { at, checked, number, pointsOf, readAxis } from "./sheet_parts";
 
 /** "shape": nobody knows a constant, so it is drawn with the constant 1. */
 const how = oneOf("exact", "bound", "shape");
@@ -77,7 +77,7 @@ const readSamplingShape = shape({
     delta: exact,
     axes: list(readAxis),
     now: readSamplingPoint,
-    fans: table(list(readSamplingPoint)),
+    fans: table(list(maybe(readSamplingPoint))),
     alphas: list(number),
     biases: list(number),
     draws: list(number),
@@ -93,7 +93,8 @@ const readSamplingShape = shape({
     trap: list(shape({ q: exact, chances: list(exact), ratio: exact, claimed: exact })),
     few: shape({ exact: list(number), bound: list(number) }),
     counts: shape({ records: number, bins: number, runs: number, fixed: readScatter, free: readScatter }),
-    walk: readWalk,
+    /** What takes long, and comes after the rest. */
+    walk: maybe(readWalk),
 });
 
 const readRound = shape({
@@ -133,7 +134,7 @@ const readProductShape = shape({
     theory: table(number),
     axes: list(readAxis),
     now: readProductPoint,
-    fans: table(list(readProductPoint)),
+    fans: table(list(maybe(readProductPoint))),
     noises: shape({ columns: list(number), repaired: list(number), tight: list(number), repaired_crossing: maybe(number), tight_crossing: maybe(number) }),
 });
 
@@ -154,7 +155,7 @@ export const readSampling = (value: unknown): SamplingSheet => {
     for (const [name, axis] of Object.entries({ alphas, biases, draws, shares, bits })) {
         if (axis.length < 2 || axis.some((x, i) => i > 0 && x <= axis[i - 1]!)) wrong(`sheet.${name}`, "ascending");
     }
-    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const point of pointsOf(sheet)) {
         for (const [ways, axis] of [[point.learn, alphas], [point.hard, biases], [point.draws, draws]] as const) {
             for (const { values } of ways) if (values !== null && values.length !== axis.length) wrong("sheet.values", "one for each value of their axis");
         }
@@ -162,7 +163,7 @@ export const readSampling = (value: unknown): SamplingSheet => {
         checkProjections(point.projections, long("seed"));
     }
     for (const { dots } of [sheet.counts.fixed, sheet.counts.free]) if (dots.some((dot) => dot.length !== 3)) wrong("sheet.counts", "two counts, and how often");
-    checkWalk(sheet.walk, long("crowd"), long("seed"));
+    if (sheet.walk !== null) checkWalk(sheet.walk, long("crowd"), long("seed"));
     if (clip.prices.length !== clip.paper.length || clip.prices.length === 0) wrong("sheet.clip.prices", "one for each number of records");
     if (clip.errors.length !== biases.length || clip.errors.some((row) => row.length !== bits.length) || clip.bound.length !== bits.length) wrong("sheet.clip.errors", "one for each bias and number of records");
     if (sheet.trap.length !== shares.length || sheet.trap.some(({ chances }) => chances.length !== 2)) wrong("sheet.trap", "one for each share");
@@ -194,7 +195,7 @@ export const readProduct = (value: unknown): ProductSheet => {
     const { columns, levels, noises } = sheet;
     const places = (list_: readonly number[]): boolean => list_.every((place) => Number.isInteger(place) && place >= 0 && place < columns);
     if (!Number.isInteger(columns) || !Number.isInteger(levels) || levels < 0) wrong("sheet.columns", "whole numbers");
-    for (const { biases, kept, record, rounds, flipped } of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const { biases, kept, record, rounds, flipped } of pointsOf(sheet)) {
         for (const each of [biases, kept, record]) if (each.length !== columns) wrong("sheet.biases", "one for each column");
         if (!places(flipped)) wrong("sheet.flipped", "columns");
         for (const one of rounds) {

@@ -11,6 +11,8 @@ import { MINUS, shown } from "./words";
 
 const STEPS = ["People", "Special label", "Scatter", "Thin", "Noisy shares", "Bits", "Label"];
 
+const COMING = "Asking the kernel…";
+
 export interface WalkPane {
     readonly element: HTMLElement;
     /** What the bars say, and what is said of the step. */
@@ -28,6 +30,12 @@ export function walkPane(turned: () => void): WalkPane {
         element,
         draw(sheet, crowd, seed, [left]) {
             const { walk } = sheet;
+            if (walk === null) {
+                for (const one of [lanes, bars]) one.plot.replaceChildren();
+                lanes.note.textContent = bars.note.textContent = "";
+                const said = steps.draw(STEPS, COMING);
+                return { told: COMING, said };
+            }
             const [run, off] = [walk.runs[crowd]![seed]!, walk.off[crowd]!];
             const sentence = sentenceOf(walk, run, expected(sheet, crowd), steps.at);
             const said = steps.draw(STEPS, sentence);
@@ -39,6 +47,7 @@ export function walkPane(turned: () => void): WalkPane {
             return { told, said };
         },
         tables({ walk }, crowd, seed) {
+            if (walk === null) return [];
             const [run, off] = [walk.runs[crowd]![seed]!, walk.off[crowd]!];
             const column = (place: number): number | null => (run.special === null || place === run.special ? null : place - (place > run.special ? 1 : 0));
             const cell = (values: readonly number[], place: number, text: (value: number) => string = String): string => {

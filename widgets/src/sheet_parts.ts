@@ -13,11 +13,16 @@ export interface Point {
     readonly at: ReadonlyMap<string, string>;
 }
 
-/** One fan per slider through the current point; an axis without a fan is chosen within a point. */
+/** One fan per slider through the current point; an axis without a fan is chosen within a point. Null: still to come. */
 export interface Sheet<P extends Point> {
     readonly axes: readonly Axis[];
     readonly now: P;
-    readonly fans: ReadonlyMap<string, readonly P[]>;
+    readonly fans: ReadonlyMap<string, readonly (P | null)[]>;
+}
+
+/** All points of a sheet that are there. */
+export function pointsOf<P extends Point>({ now, fans }: Sheet<P>): P[] {
+    return [now, ...[...fans.values()].flat().filter((point) => point !== null)];
 }
 
 export const at = table(text);
@@ -32,7 +37,7 @@ export function checked<P extends Point, S extends Sheet<P>>(sheet: S): S {
         const axis = sheet.axes.find((one) => one.name === name) ?? wrong("sheet.fans", "of its axes");
         if (points.length !== axis.grid.length) wrong(`sheet.fans.${name}`, "one point per grid value");
         points.forEach((point, i) => {
-            if (point.at.get(name) !== axis.grid[i]) wrong(`sheet.fans.${name}[${i}]`, "the point of its grid value");
+            if (point !== null && point.at.get(name) !== axis.grid[i]) wrong(`sheet.fans.${name}[${i}]`, "the point of its grid value");
         });
     }
     return sheet;

@@ -4,7 +4,7 @@ import { readDraws } from "./comparison_draws";
 import { treeOf } from "./consistency";
 import { decode, readBar, readHow, readMeasure, version } from "./protocol";
 import { exact, list, maybe, oneOf, shape, share, table, text, whole, wrong, type Read, type Reader } from "./readers";
-import { at, checked, number, readAxis } from "./sheet_parts";
+import { at, checked, number, pointsOf, readAxis } from "./sheet_parts";
 
 export type { Axis, Point, Sheet } from "./sheet_parts";
 
@@ -26,7 +26,7 @@ const readSamplerShape = shape({
     version,
     axes: list(readAxis),
     now: readSamplerPoint,
-    fans: table(list(readSamplerPoint)),
+    fans: table(list(maybe(readSamplerPoint))),
     staircase: shape({ epsilon: list(number), paper: list(number), tight: list(number) }),
 });
 
@@ -60,7 +60,7 @@ const readComparisonShape = shape({
     measures: list(readMeasure),
     axes: list(readAxis),
     now: readComparisonPoint,
-    fans: table(list(readComparisonPoint)),
+    fans: table(list(maybe(readComparisonPoint))),
     draws: maybe(readDraws),
 });
 
@@ -111,7 +111,7 @@ const readTopKShape = shape({
     ),
     axes: list(readAxis),
     now: readTopKPoint,
-    fans: table(list(readTopKPoint)),
+    fans: table(list(maybe(readTopKPoint))),
 });
 
 const readCompositionPoint = shape({
@@ -126,7 +126,7 @@ const readCompositionShape = shape({
     axes: list(readAxis),
     rules: list(shape({ name: text, label: text, about: text })),
     now: readCompositionPoint,
-    fans: table(list(readCompositionPoint)),
+    fans: table(list(maybe(readCompositionPoint))),
     figure: shape({
         delta: exact,
         k: list(number),
@@ -152,7 +152,7 @@ const readConsistencyShape = shape({
     presets: list(shape({ name: text, label: text, counts: list(whole), printed: maybe(shape({ tree: list(exact), sorted: list(exact) })) })),
     axes: list(readAxis),
     now: readConsistencyPoint,
-    fans: table(list(readConsistencyPoint)),
+    fans: table(list(maybe(readConsistencyPoint))),
 });
 
 const readReading = shape({
@@ -226,7 +226,7 @@ const readIsotonicShape = shape({
     beta: exact,
     axes: list(readAxis),
     now: readIsotonicPoint,
-    fans: table(list(readIsotonicPoint)),
+    fans: table(list(maybe(readIsotonicPoint))),
 });
 
 export type SamplerPoint = Read<typeof readSamplerPoint>;
@@ -256,7 +256,7 @@ export const readComparison = (value: unknown): ComparisonSheet => {
 
 export const readTopK = (value: unknown): TopKSheet => {
     const sheet = checked<TopKPoint, TopKSheet>(readTopKShape(decode(value), "sheet"));
-    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const point of pointsOf(sheet)) {
         const { open, distance } = point;
         for (const { above } of distance) sameLength("distance", above, sheet.kbar);
         if (open === null) continue;
@@ -272,7 +272,7 @@ export const readTopK = (value: unknown): TopKSheet => {
 export const readComposition = (value: unknown): CompositionSheet => {
     const sheet = checked<CompositionPoint, CompositionSheet>(readCompositionShape(decode(value), "sheet"));
     const counts = sheet.axes.find(({ name }) => name === "k")?.grid ?? wrong("sheet.axes", "in possession of k");
-    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const point of pointsOf(sheet)) {
         for (const values of [point.laplace, point.equal, ...point.rules.map((rule) => rule.epsilon)]) sameLength("rules", values, counts);
         if (point.rules.some(({ name }, i) => name !== sheet.rules[i]?.name)) wrong("sheet.rules", "in one order");
     }
@@ -285,7 +285,7 @@ export const readConsistency = (value: unknown): ConsistencySheet => {
     const seeds = sheet.axes.find(({ name }) => name === "seed")?.grid ?? wrong("sheet.axes", "in possession of seed");
     const most = Number(sheet.most);
     const trees = sheet.branchings.map((k) => treeOf(Number(k), most));
-    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const point of pointsOf(sheet)) {
         for (const { height, nodes } of trees) {
             for (const sensitivity of new Set(["1", ...Array.from({ length: height }, (_, i) => String(i + 1))])) {
                 if (!point.within.has(sensitivity)) wrong("sheet.within", "for every sensitivity");
@@ -300,7 +300,7 @@ export const readConsistency = (value: unknown): ConsistencySheet => {
 
 export const readIsotonic = (value: unknown): IsotonicSheet => {
     const sheet = checked<IsotonicPoint, IsotonicSheet>(readIsotonicShape(decode(value), "sheet"));
-    for (const point of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const point of pointsOf(sheet)) {
         const size = Number(point.at.get("n"));
         for (const parts of [point.truth, point.fitted, point.multiscale.low, point.multiscale.high]) {
             let next = 0;

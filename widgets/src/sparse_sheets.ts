@@ -2,7 +2,7 @@
 
 import { decode, version } from "./protocol";
 import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
-import { at, checked, number, readAxis } from "./sheet_parts";
+import { at, checked, number, pointsOf, readAxis } from "./sheet_parts";
 
 const how = oneOf("exact", "bound", "simulated");
 const readCurve = shape({ how, values: maybe(list(number)) });
@@ -45,7 +45,7 @@ const readTradeoffShape = shape({
     traced: text,
     axes: list(readAxis),
     now: readTradeoffPoint,
-    fans: table(list(readTradeoffPoint)),
+    fans: table(list(maybe(readTradeoffPoint))),
 });
 
 const readDraw = shape({ hash: list(list(number)), random: list(list(number)) });
@@ -61,7 +61,7 @@ const readAnatomyShape = shape({
     estimators: list(text),
     axes: list(readAxis),
     now: readAnatomyPoint,
-    fans: table(list(readAnatomyPoint)),
+    fans: table(list(maybe(readAnatomyPoint))),
     seeds: table(readDraw),
 });
 
@@ -74,7 +74,7 @@ export type AnatomySheet = Read<typeof readAnatomyShape>;
 
 export const readTradeoff = (value: unknown): TradeoffSheet => {
     const sheet = checked<TradeoffPoint, TradeoffSheet>(readTradeoffShape(decode(value), "sheet"));
-    for (const { xs, rows } of [sheet.now, ...[...sheet.fans.values()].flat()]) {
+    for (const { xs, rows } of pointsOf(sheet)) {
         if (xs.length < 2 || xs.some((x, i) => x < 0 || (i > 0 && x <= xs[i - 1]!))) wrong("sheet.xs", "ascending");
         if (new Set(rows.map(({ name }) => name)).size !== rows.length) wrong("sheet.rows", "of different mechanisms");
         for (const { bits, errors } of rows) {

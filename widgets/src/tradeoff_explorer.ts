@@ -273,8 +273,8 @@ function trailOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way, at: numbe
     if (hidden.has(sheet.traced) || ![...point.at].every(([name, value]) => name === "load" || sheet.now.at.get(name) === value)) return null;
     const x = point.xs[at]!;
     const points = fan.flatMap((one): [number, number][] => {
-        const row = one.rows.find(({ name }) => name === sheet.traced);
-        const error = row === undefined ? null : errorAt(row, way, one.xs.indexOf(x));
+        const row = one?.rows.find(({ name }) => name === sheet.traced);
+        const error = row === undefined ? null : errorAt(row, way, one!.xs.indexOf(x));
         return row === undefined || error === null ? [] : [[row.bits, error]];
     });
     return { series: Number(point.rows.find(({ name }) => name === sheet.traced)?.series ?? 1), points };

@@ -436,7 +436,9 @@ class Line {
         return this.asked.filter((one) => one.ask === ask);
     }
 
-    async reply(asked: Asked, body: object): Promise<void> {
+    async reply(asked: Asked, given: Record<string, unknown>): Promise<void> {
+        const { sheet, ...body } = given;
+        if (sheet !== undefined) this.store.take("sheet", sheet); // it is written before the reply
         this.store.kernel.receive({ v: 1, re: asked.id, ok: true, body });
         await settle();
     }
@@ -564,7 +566,7 @@ test("of two looks the last one asked for is on show, whichever answer is last",
     store.look(20, 79);
     const [one, two] = line.of("move");
     await line.reply(two!, { sheet: ranges(40, 59, 20) });
-    await line.reply(one!, { sheet: ranges(40, 59, 10) });
+    await line.reply(one!, {});
     expect(store.sheet!.view.first).toBe("20");
     store.take("sheet", JSON.stringify(ranges(3, 5, 30))); // looked at on another page: this one goes along
     expect(brush(store)).toEqual([3, 5]);
@@ -591,7 +593,7 @@ test("nothing is asked and nothing is drawn once nobody looks any more", async (
     store.subscribe(() => (told += 1));
     store.close();
     await passes(1_000);
-    await line.reply(line.of("move")[0]!, { sheet: ranges(40, 59, 10) });
+    await line.reply(line.of("move")[0]!, {});
     expect([line.of("read"), store.sheet!.view.first, told]).toEqual([[], "0", 0]);
     store.brush(42, 59);
     await passes(1_000);
