@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from dpviz.boundary import protect_module
@@ -23,6 +24,7 @@ from dpviz.model.offers import Offer
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
 from dpviz.model.words import RELEASED, Verbs
+from dpviz.planning.fans import Points, Spot
 from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -127,12 +129,21 @@ class PlanSheet:
                     "labelled": [text(value) for value in labelled],
                 }
             ],
-            "now": point_json(now, self.epsilon, self.many, zcdp=self.zcdp),
-            "fans": {
-                "epsilon": [point_json(bound, epsilon, self.many, zcdp=self.zcdp) for epsilon, bound in each(fan)]
-            },
+            "now": self._point(now, self.epsilon),
+            "fans": {"epsilon": [self._point(bound, epsilon) for epsilon, bound in each(fan)]},
             "python": python_call(self.question, self.mechanism, self.verbs),
         }
+
+
+    def _point(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
+        """One point; points of the same fan are there already, wherever on it a person stands."""
+        kind, parameters = type(bound.mechanism), tuple(bound.mechanism.parameters().items())
+        key = kind, kind.revision, parameters, bound.question.id, bound.unit, epsilon, self.many, self.zcdp
+        return POINTS.of(Spot(key, partial(point_json, bound, epsilon, self.many, zcdp=self.zcdp)))
+
+
+POINTS = Points()
+"""The points of all plans, the latest of them."""
 
 
 def question_json(question: Question, unit: Unit, max_items: int | None = None) -> dict[str, Any]:

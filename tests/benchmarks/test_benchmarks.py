@@ -29,6 +29,7 @@ from benchmarks import (
     pure_sparse,
     releases,
     sampling,
+    sheets,
     stability,
     start,
     top_k,
@@ -76,6 +77,9 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "pure_sparse": lambda folder: pure_sparse.table({100: None, 1000: 0.1}, ((10, 2**10),), 1),
     "releases": lambda folder: releases.table(1, 1),
     "sampling": lambda folder: sampling.table(500, 5, 300, 90, 1),
+    "sheets": lambda folder: sheets.table(
+        {"AlpAnatomy": "dv.AlpAnatomy()"}, {"Dense": sheets.PLANS["Dense, 42 bins"]}, 1
+    ),
     "stability": lambda folder: stability.table(100, 1000, 1),
     "start": lambda folder: start.table(1, 0),
     "top_k": lambda folder: top_k.table(1000, 500, 1, 1, 1),

@@ -139,7 +139,8 @@ class CompactError(ErrorModel):
 
     def _least(self, bins: int, beta: Fraction) -> int:
         """The least a with a sum of tails of at most beta, for every vector of `bins` counts of n rows in all."""
-        return least(lambda a: self._tails(bins, a) <= beta)
+        near = min(self.law.n, geometric.error_quantile(self.law.noise.decay, beta / bins))
+        return least(lambda a: self._tails(bins, a) <= beta, near=near)
 
     def _tails(self, bins: int, a: int) -> Fraction:
         """The largest sum of P[|h - c| > a]: a count errs on both sides only where a < c < n - a, and at most

@@ -121,7 +121,7 @@ class PureSparseError(ErrorModel):
             fails = law.tail(a + 1, a)
             return (max(1, rows // (a + 1)) * fails + law.any_above(a) if rows else fails) <= left
 
-        return least(holds)
+        return least(holds, near=self._within(left / max(1, rows)))
 
     def shown(self, beta: Fraction) -> ErrorValue:
         value = self._within(self._left(beta))
