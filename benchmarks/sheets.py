@@ -54,7 +54,9 @@ PLANS = {
 }
 UNITS = {"ROWS": "dv.Unit()", "MADE": 'dv.Unit(relation="replace-one", n=5190)'}
 
-LOADED = "import dpviz as dv, scipy.special, scipy.stats, scipy.optimize, flint, altair, ipywidgets, anywidget, traitlets\n"
+LOADED = (
+    "import dpviz as dv, scipy.special, scipy.stats, scipy.optimize, flint, altair, ipywidgets, anywidget, traitlets\n"
+)
 
 EXPLORE = (
     LOADED

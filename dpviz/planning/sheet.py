@@ -134,7 +134,6 @@ class PlanSheet:
             "python": python_call(self.question, self.mechanism, self.verbs),
         }
 
-
     def _point(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         """One point; points of the same fan are there already, wherever on it a person stands."""
         kind, parameters = type(bound.mechanism), tuple(bound.mechanism.parameters().items())
