@@ -96,6 +96,7 @@ def test_the_panels_follow_the_sliders_by_keyboard_and_the_method_of_the_list(la
         assert it.errors == it.offsite == []
 
         # Without its kernel the sheet still moves, one slider at a time; what was typed falls back to the grid.
+        expect(it.page.locator(".dp-explorer[data-part]")).to_have_count(0)
         it.page.evaluate(FORBIDDEN)
         moved(it.slider("ε per answer"), "Home", "0.005")
         expect(explorer.get_by_role("img", name=re.compile("^The threshold is"))).to_be_visible()

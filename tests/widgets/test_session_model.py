@@ -140,6 +140,7 @@ def test_a_long_release_reports_progress_and_can_be_cancelled(tmp_path: Path) ->
     assert not page.ask("cancel", token="another")["ok"]
     assert not page.ask("release", **pay_args(page, "0.25"))["ok"]
     assert page.ask("plan", **plan_args(page, "0.3"))["ok"], "a plan is free while a release runs"
+    page.wait_for("progress")
     assert page.ask("cancel", token=token)["ok"]
     told = page.wait_for("cancelled")["body"]
     assert told["token"] == token and "0.5 is spent" in told["error"]["message"]

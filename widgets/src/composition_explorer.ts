@@ -3,9 +3,9 @@
 import { axisSlider } from "./axis_slider";
 import { linesChart } from "./charts/lines";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
+import { h, newId, setText, show, watchWidth } from "./dom";
 import { approximate, compare, exactly } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import type { CompositionPoint, CompositionSheet } from "./sheets";
 import { dataTable } from "./table";
 import { shown } from "./words";
@@ -62,7 +62,7 @@ export function compositionExplorer(store: Explorer<CompositionSheet>): Componen
     function draw(): void {
         const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

@@ -7,7 +7,7 @@ import type { Component } from "./component";
 import { brokenSums, childrenOf, depthOf, falls, fitTree, pool, pooled, spanOf, squaredError, totals, treeOf, type Block, type Tree } from "./consistency";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { add, approximate, format, fraction, type Fraction } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import type { ConsistencyPoint, ConsistencySheet } from "./sheets";
@@ -219,7 +219,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     function draw(): void {
         const { point, sheet } = store;
         slider.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

@@ -6,6 +6,7 @@
  * it out meanwhile, or at once where a slider is moved there.
  */
 
+import { setAttribute } from "./dom";
 import { SUPERSEDED } from "./kernel";
 import type { Axis, Point, Sheet } from "./sheets";
 import { ViewStore } from "./view_store";
@@ -67,6 +68,11 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         if (!first) this.kernel.alive(); // nobody else writes one
         if (first || !this.#ahead) this.#adopt(sheet.now as PointOf<S>);
         else this.#resolve(this.position);
+    }
+
+    /** Whether every point of the sheet is there, or some are still to come. */
+    get whole(): boolean {
+        return this.sheet !== null && [...this.sheet.fans.values()].every((fan) => !fan.includes(null));
     }
 
     /** Why a move did not happen; `stranded` where only for want of a kernel. */
@@ -172,4 +178,10 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         }
         this.tell();
     }
+}
+
+/** Tell on the element how its explorer stands: what is on show is stale, and its sheet is there in part. */
+export function standing(element: HTMLElement, store: Explorer<Sheet<Point>>): void {
+    setAttribute(element, "data-stale", store.settled ? null : "true");
+    setAttribute(element, "data-part", store.whole ? null : "true");
 }

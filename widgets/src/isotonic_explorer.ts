@@ -3,9 +3,9 @@
 import { axisSlider } from "./axis_slider";
 import { DOTS, isotonicChart, type Band, type Step } from "./charts/isotonic";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { h, newId, setOptions, setText, show, watchWidth } from "./dom";
 import { add, approximate, exactly, format, subtract } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import type { IsotonicPoint, IsotonicSheet } from "./sheets";
@@ -67,7 +67,7 @@ export function isotonicExplorer(store: Explorer<IsotonicSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

@@ -6,7 +6,7 @@ import { linesChart } from "./charts/lines";
 import { bitsText } from "./charts/tradeoff";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import { figures, powers } from "./powers";
@@ -62,7 +62,7 @@ export function productTrace(store: Explorer<ProductSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const one of sliders) one.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

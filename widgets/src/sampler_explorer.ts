@@ -3,9 +3,9 @@
 import { axisSlider } from "./axis_slider";
 import { linesChart, type Series } from "./charts/lines";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setText, show, watchWidth } from "./dom";
+import { h, newId, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { powerOfTen, powers } from "./powers";
 import type { SamplerPoint, SamplerSheet } from "./sheets";
 import { dataTable } from "./table";
@@ -81,7 +81,7 @@ export function samplerExplorer(store: Explorer<SamplerSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

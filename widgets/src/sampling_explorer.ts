@@ -8,7 +8,7 @@ import { bitsText } from "./charts/tradeoff";
 import type { Component } from "./component";
 import { h, newId, s, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
 import { approximate, exactly } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import { above, below, figures as number, powers, raised } from "./powers";
@@ -138,7 +138,7 @@ export function samplingExplorer(store: Explorer<SamplingSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const one of Object.values(sliders)) one.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

@@ -8,9 +8,9 @@ import { inclusionChart } from "./charts/inclusion";
 import { lengthsChart } from "./charts/lengths";
 import { linesChart, type Series } from "./charts/lines";
 import type { Component } from "./component";
-import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
+import { h, newId, setOptions, setText, show, watchWidth } from "./dom";
 import { add, approximate, exactly, format } from "./exact";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { timed } from "./perf";
 import { LETTERS } from "./letters";
 import { outcomesView, type Outcomes } from "./outcomes";
@@ -91,7 +91,7 @@ export function topKExplorer(store: Explorer<TopKSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const slider of sliders) slider.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null || (seen?.point === point && seen.width === width)) return;

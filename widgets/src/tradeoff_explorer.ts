@@ -5,7 +5,7 @@ import { niceCeiling } from "./charts/frame";
 import { bitsText, curvesChart, frontierChart, SIGNS, valueAt, type Curve, type Reach } from "./charts/tradeoff";
 import type { Component } from "./component";
 import { h, newId, s, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import type { Explorer } from "./explorer";
+import { standing, type Explorer } from "./explorer";
 import { figure } from "./figure";
 import { timed } from "./perf";
 import type { Traded, TradeoffPoint, TradeoffSheet } from "./sparse_sheets";
@@ -182,7 +182,7 @@ export function tradeoffExplorer(store: Explorer<TradeoffSheet>): Component {
     function draw(): void {
         const { point, sheet } = store;
         for (const one of Object.values(sliders)) one.draw();
-        setAttribute(element, "data-stale", store.settled ? null : "true");
+        standing(element, store);
         setText(note, store.fault ?? "");
         show(note, store.fault !== null);
         if (point === null || sheet === null) return;

@@ -73,7 +73,7 @@ export class Host implements Model {
 
     /** A message from the kernel side. The sheet of a move is written before its reply, and is not in it. */
     tell(content: unknown): void {
-        const { re, body } = content as { re?: string; body?: { sheet?: unknown } };
+        const { re, body } = (content ?? {}) as { re?: string; body?: { sheet?: unknown } };
         if (body?.sheet !== undefined && this.asked.some(({ id, ask }) => id === re && ask === "move")) {
             this.write("sheet", body.sheet);
             content = { ...(content as object), body: {} };
