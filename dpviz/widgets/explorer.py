@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
+from itertools import chain
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
@@ -13,6 +14,7 @@ from dpviz.planning.fans import Fanned, Part, Points
 from dpviz.widgets import messages
 from dpviz.widgets.dispatcher import Body, Dispatcher
 from dpviz.widgets.model import WidgetModel
+from dpviz.widgets.packing import weight
 from dpviz.widgets.view import View, json_text
 
 
@@ -30,6 +32,11 @@ Slow: TypeAlias = Mapping[str, Callable[[Body], Callable[[], Body]]]
 
 BEGUN = 0.04
 """After so many seconds the page is sent what is there of a sheet; the rest follows once it is there."""
+BEGUN_TEXT = 80_000
+"""What is sent at first has about so many characters at most, some 15 kB as they travel."""
+MOVE = 57_000
+"""A move sends no more bytes than that, first and last together. Of longer fans a page gets the points that are wanted
+next, and asks for the others where a slider is moved there."""
 MOST_TEXT = 64 * 2**20
 """Whole sheets are kept for places that are seen again, of so many characters together."""
 
@@ -59,7 +66,7 @@ class Exploring(WidgetModel):
     """A sheet, and the one ask that moves its centre. A kind of explorer may have more asks.
 
     A sheet that takes long is shown in part first: the point on show and what is known of its fans. What is missing is
-    worked out while nobody asks for anything, and then all of it is shown.
+    worked out while nobody asks for anything, and then all of it is shown, as far as a move may send it.
     """
 
     asks: ClassVar[messages.Asks] = messages.EXPLORERS
@@ -75,6 +82,8 @@ class Exploring(WidgetModel):
             )
         )
         self.sheet = sheet
+        self._most: int | None = None
+        """Bytes that are left for the rest of the sheet on show; None for the first, which is saved and sent whole."""
         self._text, self._part = self._begun(sheet)
         self._go_on()
 
@@ -103,7 +112,7 @@ class Exploring(WidgetModel):
             raise
 
         def apply() -> dict[str, Any]:
-            self.sheet, self._text, self._part = sheet, text, part
+            self.sheet, self._text, self._part, self._most = sheet, text, part, MOVE - weight(text)
             self.show(self.mirrors())
             self._go_on()
             return {}
@@ -120,29 +129,70 @@ class Exploring(WidgetModel):
         rest = part.rest()
         while not part.complete and time.monotonic() < until:
             next(rest)
-        text = json_text(part.shown)
-        if not part.complete:
+        text, whole = begun(part.shown)
+        if not (part.complete and whole):
             return text, part
         self._whole.keep(_place(part.shown["now"]["at"]), text)
         return text, None
 
     def _go_on(self) -> None:
         """Work out what is missing of the sheet on show, until somebody asks for something."""
-        part = self._part
+        part, most, before = self._part, self._most, self._text
         if part is not None:
-            self._dispatcher.meanwhile(lambda: self._complete(part))
+            self._dispatcher.meanwhile(lambda: self._complete(part, most, before))
 
-    def _complete(self, part: Part) -> None:
+    def _complete(self, part: Part, most: int | None, before: str) -> None:
         deque(part.rest(), maxlen=0)
-        text = json_text(part.shown)
+        kept = fitting(part.shown, MOVE if most is None else most)
+        rest = kept if weight(kept) <= (most or 0) else before
+        text = json_text(part.shown) if most is None else rest
 
         def apply() -> None:
-            self._whole.keep(_place(part.shown["now"]["at"]), text)
+            self._whole.keep(_place(part.shown["now"]["at"]), kept)
             if self._part is part:
                 self._text, self._part = text, None
                 self.show(self.mirrors())
 
         self.soon(apply)
+
+
+def begun(shown: dict[str, Any]) -> tuple[str, bool]:
+    """A sheet as the text that is sent at first, and whether this is all that is there of it."""
+    each = max(1, len(json_text(shown["now"])))
+    points = sum(len(fan) - fan.count(None) for fan in shown["fans"].values())
+    share = 1.0 if points == 0 else BEGUN_TEXT / each / points
+    return json_text(shown if share >= 1 else thinned(shown, share)), share >= 1
+
+
+def fitting(shown: dict[str, Any], most: int) -> str:
+    """A sheet as a text of at most so many bytes, as they travel: with fewer points where it would be longer."""
+    share, text = 1.0, json_text(shown)
+    while (size := weight(text)) > most and share > 0.01:
+        share *= 0.95 * most / size
+        text = json_text(thinned(shown, share))
+    return text
+
+
+def thinned(shown: dict[str, Any], share: float) -> dict[str, Any]:
+    """A sheet with this share of each fan: next to the point on show, the ends, then halves of what lies between."""
+    now, grids = shown["now"]["at"], {axis["name"]: axis["grid"] for axis in shown["axes"]}
+    fans = {}
+    for name, fan in shown["fans"].items():
+        here = grids[name].index(now[name]) if now[name] in grids[name] else len(fan) // 2
+        kept = {*by_need(len(fan), here)[: round(share * len(fan))]}
+        fans[name] = [point if place in kept else None for place, point in enumerate(fan)]
+    return {**shown, "fans": fans}
+
+
+def by_need(length: int, here: int) -> list[int]:
+    """The places of a fan, those first that are wanted next.
+
+    >>> by_need(9, 6)
+    [6, 5, 7, 0, 8, 4, 2, 1, 3]
+    """
+    halves = (range(0, length, length >> level or 1) for level in range(1, length.bit_length() + 1))
+    wanted = chain((here, here - 1, here + 1, 0, length - 1), *halves)
+    return [place for place in dict.fromkeys(wanted) if 0 <= place < length]
 
 
 def _place(at: Mapping[str, str]) -> Hashable:

@@ -25,6 +25,7 @@ class WidgetModel:
         self.id = uuid.uuid4().hex[:12]
         self._dispatcher = dispatcher
         self._joined: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._board: Any = None
         self._joining = threading.RLock()  # a view that is forgotten leaves in the middle of anything
 
     @property
@@ -36,6 +37,19 @@ class WidgetModel:
         """What the traits of a view show, in the order in which a page is told. All public."""
         raise NotImplementedError
 
+    def board(self, make: Callable[..., Any]) -> Any:
+        """The board of all views of this model, made where there is none: it shows the mirrors."""
+        with self._joining:
+            if self._board is None or self._board.comm is None:
+                self._board = make()
+            return self._board
+
+    @property
+    def shown_board(self) -> Any:
+        """The board of the views there are, once it stands; None where there are none."""
+        with self._joining:
+            return self._board
+
     def watched(self) -> None:
         """A page was heard of: somebody looks at what is shown here."""
 
@@ -44,24 +58,25 @@ class WidgetModel:
             self._joined.add(view)
 
     def leave(self, view: Any) -> None:
-        """The view was closed: nothing is sent to it any more."""
+        """The view was closed: nothing is sent to it any more. The last one takes the board with it."""
         with self._joining:
             self._joined.discard(view)
-
-    def joined(self) -> list[Any]:
-        with self._joining:
-            return list(self._joined)
+            if not self._joined and self._board is not None:
+                board, self._board = self._board, None
+                board.close()
 
     def show(self, mirrors: Mapping[str, Any]) -> None:
-        """Bring these traits of every view up to date."""
-        for view in self.joined():
+        """Bring what every view shows up to date."""
+        board = self.shown_board
+        if board is not None:
             for name, value in mirrors.items():
-                setattr(view, name, value)
+                setattr(board, name, value)
 
     def tell(self, event: str, body: Body) -> None:
-        """Tell the pages of every view some news."""
-        for view in self.joined():
-            view.send({"v": messages.VERSION, "event": event, "body": body})
+        """Tell the pages of every view some news: once, for all of them hear the board."""
+        board = self.shown_board
+        if board is not None:
+            board.send({"v": messages.VERSION, "event": event, "body": body})
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do this after all that was asked and said before."""

@@ -11,6 +11,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,9 +25,11 @@ from dpviz.charts import columns
 from dpviz.errors import ParameterError, short
 from dpviz.widgets import views
 from dpviz.widgets.model import WidgetModel
+from dpviz.widgets.packing import PACKED, packed, referring
 from dpviz.widgets.writer import Writer
 
 STATIC = Path(__file__).parent.parent / "static"
+ANYWIDGET: str = anywidget.AnyWidget.class_traits()["_model_module_version"].default()
 
 
 class Mirror(ipywidgets.Widget):  # type: ignore[misc]
@@ -125,12 +128,23 @@ class Long(Mirror):
         self.send_state(names)
 
 
-class Program(Long):
+class Kept(Long):
+    """A model that is drawn by no view of its own. It is anywidget's, which saves the bytes in a notebook; the model of
+    Jupyter saves none."""
+
+    _model_name = traitlets.Unicode("AnyModel").tag(sync=True)
+    _model_module = traitlets.Unicode("anywidget").tag(sync=True)
+    _model_module_version = traitlets.Unicode(ANYWIDGET).tag(sync=True)
+    _esm = traitlets.Unicode("export default {}").tag(sync=True)
+    _anywidget_id = traitlets.Unicode("dpviz.kept").tag(sync=True)
+
+
+class Program(Kept):
     """What a page runs to draw views: a page is sent it once, however many views there are, and a notebook saves it
     once."""
 
-    code = traitlets.Unicode().tag(sync=True)
-    css = traitlets.Unicode().tag(sync=True)
+    code = traitlets.Unicode().tag(sync=True, to_json=packed)
+    css = traitlets.Unicode().tag(sync=True, to_json=packed)
 
     _running: ClassVar[dict[tuple[str, str], Program]] = {}
     _choosing: ClassVar[threading.Lock] = threading.Lock()
@@ -167,43 +181,15 @@ class Program(Long):
         return []
 
 
-class View(Long, anywidget.AnyWidget):
-    """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
-
-    A widget names its component and its program, and says which model stands behind it; all else is here. Everything
-    it sends is sent by the writer of the model's dispatcher. What it carries itself only looks up its program.
-    """
-
-    _esm = STATIC / "loader.js"
-    program_name: ClassVar[str] = "workbench"
-    name: ClassVar[str] = ""
-
-    component = traitlets.Unicode().tag(sync=True)
-    desk = traitlets.Unicode().tag(sync=True)
-    sheet = traitlets.Unicode().tag(sync=True)
-    state = traitlets.Unicode().tag(sync=True)
-    buffers = traitlets.Dict().tag(sync=True)
-    """The bytes of the result's long columns, and which result they belong to."""
-    result = traitlets.Unicode().tag(sync=True)
-    drawn = traitlets.Unicode().tag(sync=True)
-    """What was drawn from the result on show besides it, where that is a record."""
-    lesson = traitlets.Unicode().tag(sync=True)
-    """True counts, which are public, and how often draws miss them; empty but for teaching."""
-    pulse = traitlets.Unicode().tag(sync=True)
-    views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
-    """The bundles that draw kinds of answers which the program does not, by kind."""
-    program = traitlets.Instance(Program).tag(sync=True, **ipywidgets.widget_serialization)
-    layout = FixedLayoutTrait(FixedLayout).tag(sync=True, **ipywidgets.widget_serialization)
+class Heard(Mirror):
+    """A model of which pages hear what a kernel says: it goes back the way that the last message came."""
 
     _heard: Context | None = None
     """Where the last message came in. What is said in another thread goes back the same way."""
 
-    def __init__(self, model: WidgetModel) -> None:
+    def __init__(self, model: WidgetModel, **traits: Any) -> None:
         self._model = model
-        self.on_msg(self._receive)
-        own = type(self)
-        super().__init__(component=own.name, desk=model.id, program=Program.of(own.program_name), **model.mirrors())
-        model.join(self)
+        super().__init__(**traits)
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
         """The traits, all of them: a page that is saved knows none of our defaults, and would draw nothing."""
@@ -214,31 +200,21 @@ class View(Long, anywidget.AnyWidget):
         state: dict[str, Any] = super().get_state(names)
         return state
 
-    def answer(self, content: object) -> dict[str, Any] | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
-        return self._model.answer(content)
-
-    def close(self) -> None:
-        """Take the view off its pages. What stands behind it goes on."""
-        if self.comm is not None:  # one that was never made has no model
-            self._model.leave(self)
-        super().close()
-
     def _soon(self, work: Callable[[], None]) -> None:
         self._model.soon(work)
 
     def send(self, content: Any, buffers: Any = None) -> None:
-        """One message to the page; the long columns of its result go beside it as bytes."""
-        plain, parts = columns.apart(content)
-        super().send(plain, buffers or parts or None)
+        """One message to the page; the long columns of its result go beside it as bytes, and a long text packed."""
+        plain, parts = columns.apart(referring(content, self._model.shown_board))
+        body = packed(json_text(plain))
+        if isinstance(body, str):
+            super().send(plain, buffers or parts or None)
+        else:
+            super().send(PACKED, [body, *(buffers or parts)])
 
     def _handle_msg(self, msg: Any) -> None:
         self._heard = copy_context()
         super()._handle_msg(msg)
-
-    def _receive(self, _widget: object, content: object, buffers: object) -> None:
-        self._model.watched()
-        self._model.receive(content, self.send)
 
     def _send(self, msg: Any, buffers: Any = None) -> None:
         """Send in the context of the last message: the kernel keeps there which of its threads the page talks to.
@@ -252,6 +228,78 @@ class View(Long, anywidget.AnyWidget):
 
     def _repr_keys(self) -> list[str]:
         return []
+
+
+class Board(Heard, Kept):
+    """What the views of one model show: sent once and saved once, however many views there are."""
+
+    def __init__(self, model: WidgetModel) -> None:
+        super().__init__(model, **model.mirrors())
+
+    sheet = traitlets.Unicode().tag(sync=True, to_json=packed)
+    state = traitlets.Unicode().tag(sync=True, to_json=packed)
+    buffers = traitlets.Dict().tag(sync=True)
+    """The bytes of the result's long columns, and which result they belong to."""
+    result = traitlets.Unicode().tag(sync=True, to_json=packed)
+    drawn = traitlets.Unicode().tag(sync=True, to_json=packed)
+    """What was drawn from the result on show besides it, where that is a record."""
+    lesson = traitlets.Unicode().tag(sync=True, to_json=packed)
+    """True counts, which are public, and how often draws miss them; empty but for teaching."""
+    pulse = traitlets.Unicode().tag(sync=True)
+    views = traitlets.Dict(value_trait=traitlets.Instance(Program)).tag(sync=True, **ipywidgets.widget_serialization)
+    """The bundles that draw kinds of answers which the program does not, by kind."""
+
+
+def _shown(name: str) -> property:
+    """A part of the board, as it is read of a view."""
+    return property(lambda view: getattr(view.board, name))
+
+
+class View(Heard, Long, anywidget.AnyWidget):
+    """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
+
+    A widget names its component and its program, and says which model stands behind it; what it shows stands on the
+    model's board; all else is here. Everything it sends is sent by the writer of the model's dispatcher. What it
+    carries itself only looks up its program and its board.
+    """
+
+    _esm = STATIC / "loader.js"
+    program_name: ClassVar[str] = "workbench"
+    name: ClassVar[str] = ""
+
+    component = traitlets.Unicode().tag(sync=True)
+    desk = traitlets.Unicode().tag(sync=True)
+    board = traitlets.Instance(Board).tag(sync=True, **ipywidgets.widget_serialization)
+    program = traitlets.Instance(Program).tag(sync=True, **ipywidgets.widget_serialization)
+    layout = FixedLayoutTrait(FixedLayout).tag(sync=True, **ipywidgets.widget_serialization)
+
+    sheet, state, buffers, result = _shown("sheet"), _shown("state"), _shown("buffers"), _shown("result")
+    drawn, lesson, pulse, views = _shown("drawn"), _shown("lesson"), _shown("pulse"), _shown("views")
+
+    def __init__(self, model: WidgetModel) -> None:
+        self.on_msg(self._receive)
+        own = type(self)
+        model.join(self)  # from here on no other view that leaves takes the board with it
+        board = model.board(partial(Board, model))
+        super().__init__(model, component=own.name, desk=model.id, program=Program.of(own.program_name), board=board)
+
+    def answer(self, content: object) -> dict[str, Any] | None:
+        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        return self._model.answer(content)
+
+    def close(self) -> None:
+        """Take the view off its pages. What stands behind it goes on."""
+        if self.comm is not None:  # one that was never made has no model
+            self._model.leave(self)
+        super().close()
+
+    def _handle_msg(self, msg: Any) -> None:
+        super()._handle_msg(msg)
+        self.board._heard = self._heard
+
+    def _receive(self, _widget: object, content: object, buffers: object) -> None:
+        self._model.watched()
+        self._model.receive(content, self.send)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._model.title})"

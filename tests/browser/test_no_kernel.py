@@ -51,8 +51,9 @@ def test_a_saved_notebook_shows_its_result_where_its_kernel_is_gone(lab: Lab, br
         values = it.ask("v = release.values; print(v[0], v[-1])").split()
         it.save_with_state()
         state = json.loads(it.save())["metadata"]["widgets"][SAVED]["state"]
-        (bench,) = [model for model in state.values() if model["state"].get("component") == "workbench"]
-        assert [part["path"] for part in bench["buffers"]] == [["buffers", "parts", 0], ["buffers", "parts", 1]]
+        (board,) = [model for model in state.values() if "pulse" in model["state"]]
+        parts = [part["path"] for part in board["buffers"] if part["path"][0] == "buffers"]
+        assert parts == [["buffers", "parts", 0], ["buffers", "parts", 1]]
     with Notebook.open(lab, browser, "saved.ipynb", viewport={"width": 1280, "height": 2000}) as it:
         result = it.page.locator(".dp-result")
         expect(result.locator(".dp-stage svg")).to_be_visible()

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.lab import ROOT, SCREENSHOTS, Lab, Notebook, calm, darken
+from tests.unpacking import read
 
 SESSION = """
 import sys
@@ -148,8 +149,8 @@ def test_the_confirmation_is_a_dialog_and_escape_leads_back(lab: Lab, browser: B
 
 def unanswered(it: Notebook) -> set[bytes]:
     """What the page has asked the kernel and has no reply to yet."""
-    asked = {name for frame in it.traffic for name in re.findall(rb'"id": ?"([^"]+)", ?"ask":', frame)}
-    return asked - {name for frame in it.traffic for name in re.findall(rb'"re": ?"([^"]+)"', frame)}
+    said = read(b"\n".join(it.traffic))
+    return {*re.findall(rb'"id": ?"([^"]+)", ?"ask":', said)} - {*re.findall(rb'"re": ?"([^"]+)"', said)}
 
 
 def controls(it: Notebook) -> Iterator[Locator]:

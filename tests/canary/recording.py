@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.lab import READY, ROOT, Lab, Notebook
 from tests.canary import planted
 from tests.reports import pages
+from tests.unpacking import read
 
 NAME = "recorded.ipynb"
 
@@ -128,12 +129,12 @@ def record(browser: Browser, place: Path) -> Recording:
             failed = {_name(cell["source"]): _error(cell["outputs"]) for cell in it.cells()}
             it.save()
             seen = {"page": it.page.content().encode(), "console": "\n".join(it.errors).encode()}
-            evidence = {"messages": b"\n".join(it.traffic), **seen, **_files(place), **logs}
+            evidence = {"messages": read(b"\n".join(it.traffic)), **seen, **_files(place), **logs}
             heard = len(it.traffic)
             made = json.loads((lab.folder / "mistakes.json").read_text())
             it.ask("scene = mistakes.Scene()")
             _run(it, "leaks")
-            leaked = {"messages": b"\n".join(it.traffic[heard:]), **_files(place)}
+            leaked = {"messages": read(b"\n".join(it.traffic[heard:])), **_files(place)}
     return Recording(evidence, leaked, {name: error for name, error in failed.items() if error}, made)
 
 
@@ -267,4 +268,6 @@ def _walk(folder: Path, private: Path) -> Iterator[tuple[str, bytes]]:
                 continue
             if path.suffix == ".html":  # the evidence is what a reader gets, unpacked
                 content += "".join(pages.parts(content.decode("utf-8", "replace")).values()).encode()
+            if path.suffix == ".ipynb":
+                content = read(content)
             yield path.relative_to(folder).as_posix(), content

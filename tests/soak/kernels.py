@@ -14,6 +14,8 @@ from typing import Any
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
+from tests.unpacking import plain, recalled
+
 PATIENCE = 120
 
 
@@ -24,6 +26,7 @@ class RealKernel:
         self.client = client
         self.subshell: str | None = None
         self.comms: list[dict[str, Any]] = []
+        self.board: dict[str, Any] = {}
         self.printed = ""
         self.words: list[str] = []
 
@@ -96,8 +99,10 @@ class RealKernel:
                 assert wait < PATIENCE, "the kernel did not say what was waited for"
                 return
             kind, said = message["msg_type"], message["content"]
-            if kind == "comm_msg":
-                self.comms.append(said)
+            if kind in ("comm_open", "comm_msg"):
+                data = self._read(said["data"], message["buffers"])
+                if kind == "comm_msg":
+                    self.comms.append({**said, "data": data})
             elif kind == "stream":
                 self.printed += said["text"]
                 if said["name"] == "stderr":
@@ -106,6 +111,14 @@ class RealKernel:
                 self.words.append("\n".join(said["traceback"]))
             if until(message):
                 return
+
+    def _read(self, data: dict[str, Any], parts: list[Any]) -> dict[str, Any]:
+        """As the page's loader reads it: unpacked, and with what stands on the one board there is in its place."""
+        data, _ = plain(data, parts)
+        self.board.update(data.get("state") or {})
+        if data.get("method") == "custom":
+            data = {**data, "content": recalled(data["content"], self.board.__getitem__)}
+        return data
 
     def answer(self, model: str, asked: str) -> dict[str, Any]:
         """The reply to an ask."""
@@ -116,5 +129,5 @@ class RealKernel:
         for comm in self.comms:
             if replies(comm):
                 return comm["data"]["content"]  # type: ignore[no-any-return]
-        self.hear(lambda message: message["msg_type"] == "comm_msg" and replies(message["content"]))
+        self.hear(lambda message: message["msg_type"] == "comm_msg" and replies(self.comms[-1]))
         return self.comms[-1]["data"]["content"]  # type: ignore[no-any-return]

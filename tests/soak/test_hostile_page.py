@@ -119,7 +119,10 @@ def ranges(rng: random.Random) -> dict[str, Any]:
 
 
 def target(view: Any, valid: Callable[[random.Random], dict[str, Any]], weight: float = 1) -> Target:
-    return Target(view.name, [view.model_id, view.layout.model_id], [*view.keys, *view.layout.keys], valid, weight)
+    models = (view, view.layout, view.board)
+    return Target(
+        view.name, [model.model_id for model in models], [key for model in models for key in model.keys], valid, weight
+    )
 
 
 def brief(message: Message) -> Message:
@@ -151,10 +154,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
     ranging = dv.RangeExplorer(twenty, branching=2)
     comparison = dv.MechanismComparison(opened, dv.Domain.integers(0, 3, column="x"), ["Dense", "Stability"])
     views = [bench, pane, view, *explorers, ranging, comparison]
-    fixed = {
-        view: {name: getattr(view, name) for name in view.keys if name not in ("sheet", "state", "result", "pulse")}
-        for view in views
-    }
+    fixed = {view: {name: getattr(view, name) for name in view.keys} for view in views}
     layouts = {view: view.layout.get_state() for view in views}
     targets = [target(bench, session_asks(question)), target(pane, session_asks(question))]
     targets += [target(view, sub_session_asks(offer, lambda: str(sub.symbols_left)))]
@@ -162,8 +162,7 @@ def test_only_refusals_of_ours_come_back_and_only_what_was_asked_is_charged(
         targets += [target(view, moves(dict(json.loads(view.sheet)["now"]["at"])), 0.02)]
     targets += [target(ranging, ranges, 0.02)]
     page = HostilePage(83, targets)
-    models = {model: view for view in views for model in (view.model_id, view.layout.model_id)}
-    models |= {view.layout.model_id: view.layout for view in views}
+    models = {model.model_id: model for view in views for model in (view, view.layout, view.board)}
     said: Counter[str] = Counter()
     seen, whole = 0, rounds(100_000)
     for done in range(0, whole, BATCH):
@@ -235,8 +234,12 @@ class Known:
 
 session = dv.Session(Known(), dv.Unit(noun="person"), dv.Budget(60), "k.ledger")
 bench = dv.Workbench(session, dv.Domain.integers(0, 3, column="x"))
-kept = {name: getattr(bench, name) for name in bench.keys if name not in ("sheet", "state", "result", "pulse")}
-print(json.dumps([bench.model_id, bench.layout.model_id, json.loads(bench.sheet)["question"]["id"], bench.keys]))
+kept = {name: getattr(bench, name) for name in bench.keys}
+models = [bench, bench.layout, bench.board]
+print(json.dumps([
+    [model.model_id for model in models], json.loads(bench.sheet)["question"]["id"],
+    [key for model in models for key in model.keys],
+]))
 """
 LEDGER = """
 bodies = [entry.body for entry in session.ledger.entries()]
@@ -249,7 +252,8 @@ print(json.dumps([
 @pytest.mark.parametrize("subshell", [True, False], ids=["beside the cells", "between the cells"])
 def test_a_real_kernel_answers_cells_while_a_page_floods_it(subshell: bool, tmp_path: Path) -> None:
     with RealKernel.start(tmp_path) as kernel:
-        model, layout, question, keys = json.loads(kernel.run(SETUP))
+        models, question, keys = json.loads(kernel.run(SETUP))
+        model = models[0]
         kernel.words.clear()
         if subshell:
             kernel.open_subshell()
@@ -262,7 +266,7 @@ def test_a_real_kernel_answers_cells_while_a_page_floods_it(subshell: bool, tmp_
                 waits.append(kernel.seconds())
         assert kernel.answer(model, last)["body"]["sheet"]["now"]["exactly"] == "1"
         waits.append(kernel.seconds())
-        page = HostilePage(47, [Target("workbench", [model, layout], keys, session_asks(question))])
+        page = HostilePage(47, [Target("workbench", models, keys, session_asks(question))])
         hostile = rounds(20_000)
         for i in range(hostile):
             _, to, data, _ = page.next()

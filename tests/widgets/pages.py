@@ -13,8 +13,9 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
-from dpviz.widgets.view import Program
+from dpviz.widgets.view import Program, View
 from tests.patience import patience, until
+from tests.unpacking import plain, recalled
 
 Message = dict[str, Any]
 
@@ -26,6 +27,10 @@ class Wire:
         self.keep = keep
         self.sent: list[tuple[str, Message]] = []
         self._arrived = threading.Condition()
+        self.boards: dict[str, str] = {}
+        """The board of each view, by their models."""
+        self._shown: dict[str, dict[str, Any]] = {}
+        """The traits of each model, as its page has them."""
         self._hooks: list[tuple[Callable[[Message], bool], Callable[[], None]]] = []
         wire = self
 
@@ -33,8 +38,10 @@ class Wire:
             def publish_msg(
                 self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **more: Any
             ) -> None:
-                beside = {"buffers": list(buffers)} if buffers else {}
-                wire.record(self.comm_id, {"type": msg_type, **json.loads(json.dumps(data or {})), **beside})
+                said, parts = plain(json.loads(json.dumps(data or {})), buffers or ())
+                wire._shown.setdefault(self.comm_id, {}).update(said.get("state") or {})
+                said = wire.put_back(self.comm_id, said)
+                wire.record(self.comm_id, {"type": msg_type, **said, **({"buffers": parts} if parts else {})})
 
         def create(*args: Any, **more: Any) -> BaseComm:
             return Recorded(*args, **more)
@@ -42,8 +49,18 @@ class Wire:
         patch.setattr(comm, "create_comm", create)
         patch.setattr(Program, "_running", {})  # those that were made before send elsewhere
 
+    def put_back(self, model: str, message: Message) -> Message:
+        """What a message leaves to the board, which this or another model is."""
+        if message.get("method") != "custom" or not isinstance(message["content"], dict):
+            return message
+        board = self.boards.get(model, model)
+        return {**message, "content": recalled(message["content"], self._shown[board].__getitem__)}
+
     def record(self, model: str, message: Message) -> None:
+        board = message.get("state", {}).get("board", "") if message.get("type") == "comm_open" else ""
         with self._arrived:
+            if board:
+                self.boards[model] = board.removeprefix("IPY_MODEL_")
             self.sent.append((model, self.keep(message)))
             self._arrived.notify_all()
             due = [(wanted, act) for wanted, act in self._hooks if wanted(message)]
@@ -56,8 +73,14 @@ class Wire:
         self._hooks.append((wanted, act))
 
     def of(self, widget: Any) -> list[Message]:
+        """What was said to this model, and of a view what was said to its board."""
         with self._arrived:
-            return [message for model, message in self.sent if model == widget.model_id]
+            return [message for model, message in self.sent if model in models(widget)]
+
+    def own(self, model: Any) -> list[Message]:
+        """What was said to this model alone."""
+        with self._arrived:
+            return [message for of, message in self.sent if of == model.model_id]
 
     def send(self, widget: Any, data: Any, buffers: Any = ()) -> None:
         """Hand the kernel one comm message for this model."""
@@ -79,7 +102,7 @@ class Wire:
         deadline = time.monotonic() + patience()
         with self._arrived:
             while True:
-                found = [message for model, message in self.sent if model == widget.model_id and wanted(message)]
+                found = [message for model, message in self.sent if model in models(widget) and wanted(message)]
                 if found:
                     return found[0]
                 assert self._arrived.wait(deadline - time.monotonic()), [brief(message) for _, message in self.sent]
@@ -90,7 +113,7 @@ class Wire:
         with self._arrived:
             while True:
                 for model, message in self.sent[seen:]:
-                    if model == widget.model_id and enough(message):
+                    if model in models(widget) and enough(message):
                         return
                 seen = len(self.sent)
                 assert self._arrived.wait(deadline - time.monotonic()), [brief(message) for _, message in self.sent]
@@ -99,6 +122,47 @@ class Wire:
         """Ask, and wait for the reply."""
         asked = self.ask(widget, name, **args)
         return content(self.wait(widget, lambda message: content(message).get("re") == asked))
+
+
+class Board:
+    """What a model shows to all its members, and what it tells them, as a page would keep it."""
+
+    comm = True
+
+    def __init__(self, **shown: Any) -> None:
+        self.__dict__.update(shown)
+        self.sent: list[Message] = []
+        self.arrived = threading.Condition()
+
+    def send(self, content: object) -> None:
+        with self.arrived:
+            self.sent.append(json.loads(json.dumps(content)))
+            self.arrived.notify_all()
+
+    def close(self) -> None:
+        """Nobody is there any more."""
+
+
+class Member:
+    """A member of a model, without the widget: what it shows is on the board."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        model.join(self)
+        self.board: Board = model.board(lambda: Board(**model.mirrors()))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["board"], name)
+
+    def ask(self, name: str, **args: Any) -> Message:
+        reply = self.model.answer({"v": 1, "id": "1", "ask": name, "args": args})
+        assert reply is not None and reply["re"] == "1"
+        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+
+
+def models(widget: Any) -> tuple[str, ...]:
+    """The model of a widget, and the board of a view."""
+    return (widget.model_id, widget.board.model_id) if isinstance(widget, View) else (widget.model_id,)
 
 
 def brief(message: Message) -> str:
@@ -123,9 +187,11 @@ def event(message: Message, *names: str) -> bool:
 
 
 def complete(explorer: Any) -> dict[str, Any]:
-    """The sheet of an explorer as a page has it, once all of its points are there."""
-    until(lambda: None not in [point for fan in sheet_of(explorer).get("fans", {}).values() for point in fan])
+    """The sheet of an explorer as a page has it, once all of it is there that is sent."""
     until(lambda: explorer._exploring._part is None)
+    said = threading.Event()
+    explorer._soon(said.set)
+    assert said.wait(patience())
     return sheet_of(explorer)
 
 

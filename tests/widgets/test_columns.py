@@ -84,10 +84,10 @@ def test_a_notebook_that_is_saved_holds_the_bytes_and_gives_them_back(session: d
     release = session.release(BINS, dv.Dense("1"))
     bench = dv.Workbench(session, BINS)
     saved = embed.embed_data(views=[bench], state=embed.dependency_state([bench]))["manager_state"]["state"]
-    model = json.loads(json.dumps(saved))[bench.model_id]
+    model = json.loads(json.dumps(saved))[bench.board.model_id]
     parts = {tuple(part["path"]): base64.b64decode(part["data"]) for part in model["buffers"]}
     assert values_of([parts["buffers", "parts", 0]]) == list(release.values)
-    assert model["state"]["buffers"]["id"] == json.loads(model["state"]["result"])["buffers"]["id"]
+    assert model["state"]["buffers"]["id"] == json.loads(bench.result)["buffers"]["id"]
 
 
 def test_a_notebook_that_is_converted_to_html_holds_the_bytes(session: dv.Session) -> None:
@@ -99,7 +99,7 @@ def test_a_notebook_that_is_converted_to_html_holds_the_bytes(session: dv.Sessio
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": state}
     page, _ = HTMLExporter().from_notebook_node(notebook)
     embedded = page.split('<script type="application/vnd.jupyter.widget-state+json">')[1].split("</script>")[0]
-    model = json.loads(embedded)["state"][bench.model_id]
+    model = json.loads(embedded)["state"][bench.board.model_id]
     parts = {tuple(part["path"]): base64.b64decode(part["data"]) for part in model["buffers"]}
     assert values_of([parts["buffers", "parts", 0]]) == list(release.values)
 
@@ -110,6 +110,6 @@ def test_a_page_does_not_write_the_bytes(session: dv.Session, monkeypatch: pytes
     bench = dv.Workbench(session, BINS)
     true = bench.buffers
     forged = {"method": "update", "state": {"buffers": {"id": true["id"], "parts": []}}, "buffer_paths": []}
-    wire.send(bench, forged)
+    wire.send(bench.board, forged)
     wire.wait(bench, lambda message: wire.carries(message, "buffers") and message.get("method") == "update")
     assert bench.buffers == true

@@ -15,7 +15,9 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.planning.sampler_sheet import SamplerSheet
 from dpviz.widgets import explorer as explorers
-from dpviz.widgets.explorer import Explorer
+from dpviz.widgets.explorer import MOVE, Explorer, fitting, thinned
+from dpviz.widgets.packing import weight
+from dpviz.widgets.view import json_text
 from tests.patience import patience
 from tests.session.sources import KnownCounts
 from tests.widgets.pages import complete
@@ -75,9 +77,44 @@ def test_a_message_without_an_id_is_dropped_and_status_says_somebody_is_there() 
     assert ask(explorer, "status") == {"v": 1, "re": "1", "ok": True, "body": {}}
 
 
+def test_a_move_sends_no_more_than_it_may_and_every_place_can_still_be_reached() -> None:
+    explorer = dv.IsotonicExplorer("half", n=1000)
+    first = complete(explorer)
+    assert None not in [point for fan in first["fans"].values() for point in fan]
+    place = {**first["now"]["at"], "seed": first["axes"][-1]["grid"][-1]}
+    assert ask(explorer, "move", place=place)["ok"] is True
+    moved = complete(explorer)
+    assert moved["now"]["at"] == place and weight(explorer.sheet) <= MOVE
+    missing = [
+        {**place, axis["name"]: axis["grid"][i]}
+        for axis in moved["axes"]
+        for i, point in enumerate(moved["fans"][axis["name"]])
+        if point is None
+    ]
+    assert missing, "the sheet is not too long, and nothing is tested"
+    assert ask(explorer, "move", place=missing[0])["ok"] is True
+    assert complete(explorer)["now"]["at"] == missing[0]
+    assert ask(explorer, "move", place=first["now"]["at"])["ok"] is True
+    again = complete(explorer)
+    assert again["now"] == first["now"] and weight(explorer.sheet) <= MOVE
+    assert None not in [point for fan in explorer.shown["fans"].values() for point in fan], "a report has them all"
+
+
+def test_of_a_long_fan_the_points_next_to_the_one_on_show_are_sent_first() -> None:
+    fan = [{"at": {"a": str(i)}, "text": "x"} for i in range(20)]
+    grid = [str(i) for i in range(20)]
+    shown = {"now": fan[13], "axes": [{"name": "a", "grid": grid}], "fans": {"a": fan}}
+    kept = [i for i, point in enumerate(thinned(shown, 0.4)["fans"]["a"]) if point is not None]
+    assert len(kept) == 8 and {0, 12, 13, 14, 19} <= {*kept}
+    assert thinned(shown, 1)["fans"] == shown["fans"]
+    assert fitting(shown, 10**6) == json_text(shown) and weight(fitting(shown, 0)) < weight(json_text(shown))
+    off = thinned({**shown, "now": {"at": {"a": "3/7"}}}, 0.4)["fans"]["a"]  # a place between those of the grid
+    assert sum(point is not None for point in off) == 8
+
+
 def test_a_forged_trait_decides_nothing() -> None:
     comparison = dv.MechanismComparison(None, BINS, ["Dense"])
-    comparison.sheet = '{"version": 1}'
+    comparison.board.sheet = '{"version": 1}'
     place = {"epsilon": "0.2", "beta": "0.05", "c": "7"}
     assert ask(comparison, "move", place=place)["ok"] is True
     sheet = complete(comparison)

@@ -26,30 +26,23 @@ from dpviz.widgets.session_model import SessionModel
 from dpviz.widgets.sub_session_view import PayWhatYouGetTape
 from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts, KnownTop
+from tests.widgets.pages import Member
 
 BINS = dv.Domain.integers(0, 3, column="x")
 COUNTS = [7_310_001, 8_420_002, 9_530_003, 6_640_004]
 """Seconds for what takes one: nothing here measures time."""
 
 
-class Tab:
-    """A member of a session model that somebody looks at: it keeps what it was sent, as a browser would."""
+class Tab(Member):
+    """A member of a session model that somebody looks at."""
 
     def __init__(self, model: SessionModel) -> None:
-        self.sheet = self.state = self.result = self.pulse = ""
-        self.sent: list[dict[str, Any]] = []
-        self.model = model
-        model.join(self)  # type: ignore[arg-type]
+        super().__init__(model)
         model.watched()
-
-    def send(self, content: object) -> None:
-        self.sent.append(json.loads(json.dumps(content)))
 
     def ask(self, name: str, **args: Any) -> dict[str, Any]:
         self.model.watched()
-        reply = self.model.answer({"v": 1, "id": "1", "ask": name, "args": args})
-        assert reply is not None
-        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+        return super().ask(name, **args)
 
     @property
     def spent(self) -> str:

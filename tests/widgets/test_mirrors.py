@@ -23,6 +23,7 @@ from dpviz.widgets.explorer import Explorer
 from dpviz.widgets.view import View
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
+from tests.unpacking import plain
 from tests.widgets.pages import Message, Wire, complete
 
 BINS = dv.Domain.integers(0, 3, column="x")
@@ -73,12 +74,14 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 
 def updates(wire: Wire, widget: Any) -> list[Message]:
-    return [message["state"] for message in wire.of(widget) if message.get("method") == "update"]
+    return [message["state"] for message in wire.own(widget) if message.get("method") == "update"]
 
 
 def still(state: dict[str, Any]) -> dict[str, Any]:
-    """What changes by nothing but an event: the pulse is a sign of life, which the kernel gives by itself."""
-    return {name: value for name, value in state.items() if name != "pulse"}
+    """What changes by nothing but an event: the pulse is a sign of life, which the kernel gives by itself. Unpacked."""
+    packs = [[name] for name, value in state.items() if isinstance(value, bytes)]
+    read = plain({"state": state, "buffer_paths": packs}, [state[name] for (name,) in packs])[0]["state"]
+    return {name: value for name, value in read.items() if name != "pulse"}
 
 
 def embedded(model: Any) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
     name: str, wire: Wire, tmp_path: Path
 ) -> None:
     view = settled(VIEWS[name](tmp_path))
-    models = [view, view.layout, view.program]
+    models = [view, view.layout, view.program, view.board]
     assert {"_esm", "program", "_view_name", "_model_module", "component", "desk", "layout", "_dom_classes"} <= set(
         view.keys
     )
@@ -122,8 +125,8 @@ def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
         until(lambda: set(updates(wire, model)[-1]) == set(model.keys))  # noqa: B023
         assert still(model.get_state()) == before and embedded(model) == saved
         assert all(still(state) == still({name: truth.get(name) for name in state}) for state in updates(wire, model))
-        assert not [message for message in wire.of(model) if message.get("method") == "echo_update"]
-        told = ChainMap(*reversed(since), wire.of(model)[0]["state"])  # an explorer's sheet comes in part at first
+        assert not [message for message in wire.own(model) if message.get("method") == "echo_update"]
+        told = ChainMap(*reversed(since), wire.own(model)[0]["state"])  # an explorer's sheet comes in part at first
         assert still(dict(told)) == still(truth)
 
 
@@ -132,8 +135,8 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
     name: str, wire: Wire, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     view = VIEWS[name](tmp_path)
-    before = still(view.get_state())
-    for model in (view, view.layout, view.program):
+    before = [still(model.get_state()) for model in (view, view.board)]
+    for model in (view, view.layout, view.program, view.board):
         for data in (
             None, 7, "update", [], {}, {"method": None}, {"method": ["update"]}, {"method": "eval", "state": {}},
             {"method": "update"}, {"method": "update", "state": None}, {"method": "update", "state": ["_esm"]},
@@ -145,7 +148,7 @@ def test_a_message_of_no_known_form_is_dropped_without_a_word(
         ):  # fmt: skip
             wire.send(model, data)
         model.comm.handle_msg({"content": {}, "buffers": []})
-    assert still(view.get_state()) == before
+    assert [still(model.get_state()) for model in (view, view.board)] == before
     assert capsys.readouterr() == ("", "") and caplog.records == []
 
 
@@ -180,7 +183,8 @@ def test_the_kernel_can_still_write_layout_and_classes(wire: Wire, tmp_path: Pat
 @pytest.mark.parametrize("name", list(VIEWS))
 def test_a_frame_given_to_a_trait_is_refused_without_being_shown(tmp_path: Path, name: str) -> None:
     view, frame = settled(VIEWS[name](tmp_path)), pd.DataFrame({"name": ["Ann Private"] * 3})
-    ways = [(view, trait) for trait in view.trait_names() if trait not in ("comm", "log")]
+    ways = [(model, trait) for model in (view, view.board) for trait in model.trait_names()]
+    ways = [(model, trait) for model, trait in ways if trait not in ("comm", "log")]
     ways += [(view.layout, "width"), (view.layout, "visibility")]
     for model, trait in ways:
         before = getattr(model, trait)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -20,31 +19,15 @@ from dpviz.session.session import Session
 from dpviz.widgets.session_model import SessionModel
 from tests.patience import patience, until
 from tests.session.sources import Gate, KnownCounts
+from tests.widgets.pages import Member
 
 BINS = dv.Domain.integers(0, 3, column="x")
 SECRETS = [731_000_160_446_210, 842_000_171_557_321, 953_000_182_668_432, 664_000_193_779_543]
 """So long that no token, which is made of random digits, holds one by chance."""
 
 
-class Page:
-    """A member of a session model that keeps what it was sent, as a browser would."""
-
-    def __init__(self, model: SessionModel) -> None:
-        self.sheet = self.state = self.result = ""
-        self.sent: list[dict[str, Any]] = []
-        self.arrived = threading.Condition()
-        self.model = model
-        model.join(self)  # type: ignore[arg-type]
-
-    def send(self, content: object) -> None:
-        with self.arrived:
-            self.sent.append(json.loads(json.dumps(content)))
-            self.arrived.notify_all()
-
-    def ask(self, name: str, **args: Any) -> dict[str, Any]:
-        reply = self.model.answer({"v": 1, "id": "1", "ask": name, "args": args})
-        assert reply is not None and reply["re"] == "1"
-        return json.loads(json.dumps(reply))  # type: ignore[no-any-return]
+class Page(Member):
+    """A member of a session model that waits for its news."""
 
     def wait_for(self, event: str) -> dict[str, Any]:
         deadline = time.monotonic() + patience()
@@ -263,8 +246,8 @@ def test_forged_traits_decide_nothing(tmp_path: Path) -> None:
     session, _ = session_model_on(tmp_path)
     bench = dv.Workbench(session, BINS)
     honest = bench.state
-    bench.state = '{"budget":{"epsilon":{"left":"1000000"}}}'
-    bench.sheet = bench.result = "forged"
+    bench.board.state = '{"budget":{"epsilon":{"left":"1000000"}}}'
+    bench.board.sheet = bench.board.result = "forged"
     bench.component = bench.desk = "forged"
     reply = bench.session_model.answer({"v": 1, "id": "1", "ask": "status", "args": {}})
     assert reply is not None and json.dumps(reply["body"]["state"]["budget"]) == json.dumps(

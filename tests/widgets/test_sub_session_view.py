@@ -200,7 +200,7 @@ def test_traits_that_a_page_forges_decide_nothing(tmp_path: Path) -> None:
     sub = opened(tmp_path)
     page = Page(sub)
     forged = {**page.state, "symbols": {"total": "999", "left": "999"}, "offers": []}
-    page.view.state = json.dumps(forged)
+    page.view.board.state = json.dumps(forged)
     assert not page.send("release", {**Page(sub).order(), "left": "999"})["ok"]
     assert left(sub) == (12, 4)
     assert page.send("status", {})["body"]["state"]["symbols"] == {"total": "12", "left": "12"}

@@ -223,7 +223,7 @@ def test_the_composition_explorer_moves_and_holds_its_place() -> None:
 def test_a_report_takes_explorers_with_the_sheet_that_the_kernel_made(tmp_path: Path) -> None:
     explorer = dv.TopKExplorer("step", k=3, kbar=10)
     made = sheet_of(explorer)
-    explorer.sheet = '{"version": 1, "tables": {"forged": 1}}'
+    explorer.board.sheet = '{"version": 1, "tables": {"forged": 1}}'
     path = dv.report([explorer, dv.CompositionExplorer()], tmp_path / "explorers.html")
     said = pages.data(path)
     assert said["title"] == "Top k of an unknown list and What k steps cost together"

@@ -129,9 +129,9 @@ def test_a_page_is_sent_the_bundle_before_the_first_answer_that_it_draws(
         names = [name for state in sent for name in state]
         assert names.index("views") < names.index("result")
     reference = {"ranges": f"IPY_MODEL_{program.model_id}"}
-    assert bench.get_state()["views"] == chart.get_state()["views"] == reference
+    assert bench.board is chart.board and bench.board.get_state()["views"] == reference
     assert len([model for model, message in wire.sent if message.get("state", {}).get("code") == CODE]) == 1
-    assert dv.BudgetMeter(own, BINS).get_state()["views"] == reference
+    assert dv.BudgetMeter(own, BINS).board.get_state()["views"] == reference
 
 
 @pytest.mark.usefixtures("ranges")
@@ -141,15 +141,15 @@ def test_a_page_neither_registers_nor_rewrites_a_view(tmp_path: Path, monkeypatc
     own.release(BINS, dv.Dense("1"))
     bench = dv.Workbench(own, BINS)
     program = Program.drawing("ranges")["ranges"]
-    true = dict(bench.get_state()["views"])
+    true = dict(bench.board.get_state()["views"])
     wire.send(
         program, {"method": "update", "state": {"code": "alert(1)", "css": "* { display: none }"}, "buffer_paths": []}
     )
     for value in ({}, {"histogram": bench.program.model_id}, {"ranges": "IPY_MODEL_elsewhere"}, "text", None):
-        wire.send(bench, {"method": "update", "state": {"views": value}, "buffer_paths": []})
+        wire.send(bench.board, {"method": "update", "state": {"views": value}, "buffer_paths": []})
     refused = wire.answer(bench, "register", kind="other", code="alert(1)")
     assert refused["ok"] is False and refused["error"]["kind"] == "Forbidden"
-    assert bench.get_state()["views"] == true and views.registered("other") is None
+    assert bench.board.get_state()["views"] == true and views.registered("other") is None
     assert (program.code, program.css) == (CODE, ".ranges { color: red; }")
     told = [message["state"]["views"] for message in wire.of(bench) if "views" in message.get("state", {})]
     assert told and all(views == true for views in told)

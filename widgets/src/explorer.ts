@@ -145,14 +145,22 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     /** Without a kernel one slider moves at a time: the others go back to where the sheet was made. */
     #alone(position: ReadonlyMap<string, string>, last: string | null): void {
         const axis = last === null ? null : this.axis(last);
-        const point = axis !== null && this.sheet!.fans.has(axis.name) ? this.#onFan(axis, position) : undefined;
+        const fanned = axis !== null && this.sheet!.fans.has(axis.name);
+        const point = fanned ? this.#onFan(axis, position) : undefined;
         this.#say(
             point === undefined
                 ? "No kernel can compute this; the page shows the nearest place that it was sent."
                 : "No kernel: one slider moves at a time, and the others went back to where this page was computed.",
             true,
         );
-        this.#adopt((point ?? this.sheet!.now) as PointOf<S>);
+        this.#adopt((point ?? (fanned ? this.#nearest(axis, position) : this.sheet!.now)) as PointOf<S>);
+    }
+
+    /** The point of this axis that was sent and is nearest to where it should stand. */
+    #nearest({ name, grid }: Axis, position: ReadonlyMap<string, string>): Point {
+        const wanted = grid.indexOf(position.get(name)!);
+        const sent = this.sheet!.fans.get(name)!.flatMap((point, place) => (point === null ? [] : [{ point, away: Math.abs(place - wanted) }]));
+        return wanted < 0 || sent.length === 0 ? this.sheet!.now : sent.reduce((best, one) => (one.away < best.away ? one : best)).point;
     }
 
     #adopt(point: PointOf<S>): void {

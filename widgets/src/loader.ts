@@ -2,14 +2,17 @@
  * What every widget carries: where its program is, and how to run it.
  *
  * The program is a model of its own, one in a kernel for all widgets that need it, so that a page is sent it once and a
- * saved notebook holds it once. On a page it is run once: whoever brings the same text gets the same module.
+ * saved notebook holds it once. On a page it is run once: whoever brings the same text gets the same module. What a
+ * widget shows stands on a board, which is such a model, too.
  *
  * What is drawn follows these models. A script on the page can rewrite them, and the kernel then says what they are, one
  * after the other: a view that was drawn in between is drawn again.
  */
 
+import { Opened, type Source } from "./board";
 import { run, style, withoutStyle } from "./bundles";
 import type { Model, Program } from "./host";
+import { unpacked } from "./packed";
 
 /** A model that holds a program: its text and its style. */
 interface Held {
@@ -24,6 +27,7 @@ interface Manager {
 }
 
 const REFERENCE = "IPY_MODEL_";
+const NAMES = ["change:program", "change:board"];
 const CHANGES = "change:code change:css";
 const MISSING = "dpviz: the program of this view is not on this page. Run its cell again to draw it.";
 
@@ -35,14 +39,16 @@ async function heldBy(model: Model, reference: unknown): Promise<Held> {
 
 /** Run the module of this model. */
 async function moduleOf(held: Held): Promise<unknown> {
-    style(String(held.get("css")));
-    return run(String(held.get("code")));
+    const [css, code] = await Promise.all([unpacked(held.get("css")), unpacked(held.get("code"))]);
+    style(String(css));
+    return run(String(code));
 }
 
 async function render({ model, el }: { model: Model; el: HTMLElement }): Promise<() => void> {
     const watched = new Map<Held, () => void>();
     let latest = 0;
     let leave: () => void = () => undefined;
+    let opened: Opened | null = null;
 
     /** What this model holds, now and whenever it changes. */
     async function bring(reference: unknown): Promise<unknown> {
@@ -50,7 +56,7 @@ async function render({ model, el }: { model: Model; el: HTMLElement }): Promise
         if (!watched.has(held)) {
             const changed = (): void => {
                 const before = held.previous?.("css");
-                if (before !== undefined && before !== held.get("css")) withoutStyle(String(before));
+                if (before !== undefined && before !== held.get("css")) void unpacked(before).then((css) => withoutStyle(String(css)));
                 void draw();
             };
             watched.set(held, changed);
@@ -62,27 +68,32 @@ async function render({ model, el }: { model: Model; el: HTMLElement }): Promise
     async function draw(): Promise<void> {
         const mine = ++latest;
         let program: Program | null = null;
+        let shown: Opened | null = null;
         try {
             program = (await bring(model.get("program"))) as Program;
+            shown = await new Opened(model, (await heldBy(model, model.get("board"))) as Source).ready();
         } catch (error) {
             console.warn("dpviz: the program of this view could not be run", error);
         }
-        if (mine !== latest) return;
+        if (mine !== latest) return shown?.close();
         leave();
+        opened?.close();
+        opened = shown;
         el.replaceChildren();
-        const left: unknown = program?.render({ model, el, bring });
+        const left: unknown = shown === null ? undefined : program?.render({ model: shown, el, bring });
         leave = typeof left === "function" ? (left as () => void) : () => undefined; // a rewritten program says nothing
-        if (program === null) el.textContent = MISSING;
+        if (program === null || shown === null) el.textContent = MISSING;
     }
 
     const renamed = (): void => void draw();
-    model.on("change:program", renamed);
+    for (const event of NAMES) model.on(event, renamed);
     await draw();
     return () => {
         latest = NaN; // no draw is the latest any more
-        model.off("change:program", renamed);
+        for (const event of NAMES) model.off(event, renamed);
         for (const [held, changed] of watched) held.off(CHANGES, changed);
         leave();
+        opened?.close();
     };
 }
 

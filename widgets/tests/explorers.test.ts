@@ -197,6 +197,17 @@ test("without a kernel one slider moves at a time, and the page says so", () => 
     expect(store.fault).toContain("one slider moves at a time");
 });
 
+test("without a kernel a slider stops at the nearest point that was sent, and the page says so", () => {
+    const store = new Explorer(readSampler);
+    const sheet = { ...sampler(), ...sheetAt(START, { ...GRIDS, n: ["5", "6", "7", "8"] }, samplerPoint, Object.keys(GRIDS)) };
+    ((sheet as Record<string, unknown>)["fans"] as Record<string, unknown[]>)["n"]!.fill(null, 2);
+    store.take("sheet", JSON.stringify(sheet));
+    expect(store.whole).toBe(false);
+    store.moveTo("n", 3);
+    expect([store.position.get("n"), store.settled]).toEqual(["6", true]);
+    expect(store.fault).toContain("the nearest place that it was sent");
+});
+
 test("the probe moves curves, bars, table and words together, without the kernel", async () => {
     open("mechanism-comparison", comparison());
     await settle();

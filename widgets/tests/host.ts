@@ -72,13 +72,13 @@ export class Host implements Model {
     }
 
     /** A message from the kernel side. The sheet of a move is written before its reply, and is not in it. */
-    tell(content: unknown): void {
+    tell(content: unknown, parts: unknown[] = []): void {
         const { re, body } = (content ?? {}) as { re?: string; body?: { sheet?: unknown } };
         if (body?.sheet !== undefined && this.asked.some(({ id, ask }) => id === re && ask === "move")) {
             this.write("sheet", body.sheet);
             content = { ...(content as object), body: {} };
         }
-        for (const heard of this.#heard.get("msg:custom") ?? []) heard(content);
+        for (const heard of this.#heard.get("msg:custom") ?? []) (heard as (...args: unknown[]) => void)(content, parts);
     }
 
     /** The kernel writes a trait. */

@@ -100,8 +100,9 @@ test("a view whose program was renamed is drawn by the one that the kernel names
     const models: Record<string, Held> = {
         evil: new Held({ code: drawing("evil"), css: "" }),
         good: new Held({ code: drawing("good"), css: "" }),
+        board: new Held({}),
     };
-    const host = new Host("workbench", { program: "IPY_MODEL_evil" });
+    const host = new Host("workbench", { program: "IPY_MODEL_evil", board: "IPY_MODEL_board" });
     const manager = { get_model: (id: string) => Promise.resolve(models[id]) };
     const el = document.createElement("div");
     const close = await loader.render({ model: Object.assign(host, { widget_manager: manager }) as never, el });
@@ -115,10 +116,10 @@ test("a view whose program was renamed is drawn by the one that the kernel names
 
 test("a view that was taken off the page is drawn by nothing that comes later", async () => {
     const [program, bundle] = [drawing("Workbench"), drawing("a guest")].map((code) => new Held({ code, css: "" })) as [Held, Held];
-    const host = new Host("workbench", { program: "IPY_MODEL_program" });
+    const host = new Host("workbench", { program: "IPY_MODEL_program", board: "IPY_MODEL_board" });
     let come: () => void = () => undefined;
     const coming = new Promise<Held>((done) => (come = () => done(bundle)));
-    const manager = { get_model: (id: string) => (id === "program" ? Promise.resolve(program) : coming) };
+    const manager = { get_model: (id: string) => (id === "bundle" ? coming : Promise.resolve(id === "program" ? program : new Held({}))) };
     const el = document.createElement("div");
     let brought: Promise<unknown> = Promise.resolve();
     program.set({
