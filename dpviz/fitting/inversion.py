@@ -82,11 +82,20 @@ class Inversion:
 
     def above(self, t: float) -> tuple[float, float]:
         """Pr[X > t], between two numbers."""
-        if t < self.low or t > self.high:
-            return (0.0, SMALL) if t > self.high else (1.0 - SMALL, 1.0)
-        least = self._smoothed(t + self.width) - self.error if t + self.width <= self.high else 0.0
+        return self.least_above(t), self.most_above(t)
+
+    def least_above(self, t: float) -> float:
+        """A number that Pr[X > t] is not below."""
+        if t < self.low:
+            return 1.0 - SMALL
+        return max(0.0, self._smoothed(t + self.width) - self.error) if t + self.width <= self.high else 0.0
+
+    def most_above(self, t: float) -> float:
+        """A number that Pr[X > t] is not above."""
+        if t > self.high:
+            return SMALL
         most = self._smoothed(t - self.width) + self.error if t - self.width >= self.low else 1.0
-        return max(0.0, least), min(1.0, most * (1 + 2 * SMALL))
+        return min(1.0, most * (1 + 2 * SMALL))
 
     def _smoothed(self, t: float) -> float:
         turned = self.points * t

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from statistics import NormalDist
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, probability
-from dpviz.fitting.inversion import SMALL, Inversion
+from dpviz.fitting.inversion import FINE, SMALL, Inversion
 from dpviz.fitting.lattice import LONGEST_FIXED, Spectrum, least_above
 from dpviz.fitting.noises import Noises, Term, law_of
 
@@ -111,13 +112,14 @@ class NoiseSum:
         """For each level a whole number that the sum exceeds with no larger probability, and seldom more than one
         above the least: for a picture of many levels, each of which is looked for where the one before it lies."""
         found: dict[Fraction, int] = {}
-        least = None
+        least, gap = None, 1
         for level in sorted(set(levels), reverse=True):
             inversion = self._inversion if self._inverts else None
             if inversion is not None and float(level) >= max(FINEST, 8 * inversion.error):
                 start = math.floor(inversion.low) - 1 if least is None else least - 1
-                least = _least_above(inversion, float(level), start, math.ceil(inversion.high))
-                found[level] = least
+                near = _normal(inversion, float(level)) if least is None else least + gap
+                found[level] = _least_above(inversion, float(level), start, math.ceil(inversion.high), near)
+                gap, least = 1 if least is None else found[level] - least, found[level]
             else:
                 found[level] = math.ceil(self.upper(level, exactly=False).value)
         return found
@@ -175,31 +177,57 @@ class NoiseSum:
     def _inverted(self, level: Fraction) -> Quantile:
         """By bisection over whole numbers, and over numbers for what cannot be."""
         target, inversion = float(level), self._inversion
-        bound = self.noises.chernoff(_log(level))
         if target < max(FINEST, 8 * inversion.error):
+            bound = self.noises.chernoff(_log(level))
             return Quantile(Fraction(math.ceil(bound)), Fraction(math.floor(inversion.low)))
-        holds = _least_above(inversion, target, math.floor(inversion.low) - 1, math.ceil(min(bound, inversion.high)))
+        start, end = math.floor(inversion.low) - 1, math.ceil(inversion.high)
+        holds = _least_above(inversion, target, start, end, _normal(inversion, target))
         below, above = max(inversion.low, holds - 2 - 3 * inversion.width), float(holds)
-        if inversion.above(below)[0] <= target:
+        if inversion.least_above(below) <= target:
             below = inversion.low
         for _ in range(12):
             middle_ground = (below + above) / 2
-            if inversion.above(middle_ground)[0] > target:
+            if inversion.least_above(middle_ground) > target:
                 below = middle_ground
             else:
                 above = middle_ground
         return Quantile(Fraction(holds), Fraction(below))
 
 
-def _least_above(inversion: Inversion, target: float, fails: int, holds: int) -> int:
-    """The least whole number, above one that fails and up to one that holds, that is exceeded as seldom as `target`."""
+def _least_above(inversion: Inversion, target: float, fails: int, holds: int, near: int) -> int:
+    """The least whole number, above one that fails and up to one that holds, that is exceeded as seldom as `target`.
+
+    It is looked for from `near` on, in steps that double, before what they enclose is bisected.
+    """
+    bound, step = target * (1 - SMALL), max(1, (holds - fails) >> 8)
+
+    def fits(value: int) -> bool:
+        return inversion.most_above(float(value)) <= bound
+
+    near = min(max(near, fails + 1), holds - 1)
+    if fails < near < holds and fits(near):
+        holds = near
+        while holds - step > fails and fits(holds - step):
+            holds, step = holds - step, 2 * step
+        fails = max(fails, holds - step)
+    elif fails < near < holds:
+        fails = near
+        while fails + step < holds and not fits(fails + step):
+            fails, step = fails + step, 2 * step
+        holds = min(holds, fails + step)
     while holds - fails > 1:
         middle = (fails + holds) // 2
-        if inversion.above(float(middle))[1] <= target * (1 - SMALL):
+        if fits(middle):
             holds = middle
         else:
             fails = middle
     return holds
+
+
+def _normal(inversion: Inversion, target: float) -> int:
+    """About where a normal sum that is as wide would be exceeded with this probability."""
+    reach = NormalDist().inv_cdf(1 - target) if 0 < target < 1 else 0.0
+    return round(reach * inversion.width * FINE)
 
 
 def _log(level: Fraction) -> float:

@@ -57,7 +57,7 @@ class Flips:
         """The paper's alpha: the odds of an unflipped bit less 1."""
         return 1 / self.p - 2
 
-    @property
+    @cached_property
     def raised(self) -> Fraction:
         """The chance that a bit beyond y is read as a one: p + q (1 - 2p)."""
         return self.p + self.collisions * (1 - 2 * self.p)
@@ -165,18 +165,21 @@ class Walks:
     Two walks start at y, one to each side, and go up with chances p (towards 0) and `raised` (beyond y). The side that
     reaches higher wins, and where both reach equally high all their highest places count. The number of highest places
     is n; for each n the transform of the sum of these places is known in closed form, and is inverted.
+
+    rare  what comes less often than that is left out; a picture can do with more
     """
 
     flips: Flips
+    rare: float = NEGLIGIBLE
 
     @cached_property
     def _parts(self) -> list[tuple[int, Floats]]:
         """For each number n of highest places, the chances of the sums of these places, as an inverted transform lists
         them: from 0 up, then the negative ones."""
         p, more = float(self.flips.p), float(self.flips.raised)
-        steps = math.log(NEGLIGIBLE) / math.log(4 * more * (1 - more))
+        steps = math.log(self.rare) / math.log(4 * more * (1 - more))
         size = 1 << max(7, math.ceil(math.log2(4 * steps)))
-        most = math.ceil(math.log(NEGLIGIBLE) / math.log(more)) + 2
+        most = math.ceil(math.log(self.rare) / math.log(more)) + 2
         return [(n, _sums(p, more, n, size)) for n in range(1, most + 1)]
 
     @cached_property
@@ -214,8 +217,7 @@ class Walks:
 def _sums(p: float, more: float, n: int, size: int) -> Floats:
     """The chances of the sums of n highest places, each place counted from y."""
     length = size * n
-    turns = np.arange(length)
-    forward = np.exp(-2j * np.pi * turns / length)
+    forward = np.exp(-2j * np.pi * np.arange(length) / length)
     right, left = _Side(more, forward), _Side(p, forward.conj())
     won = right.alone(n, left.ratio) + left.alone(n, right.ratio)
     for mine in range(1, n):  # both reach a height above 0, with so many places on the right
@@ -223,28 +225,29 @@ def _sums(p: float, more: float, n: int, size: int) -> Floats:
         won += first / (1 - first) * right.again(mine) * left.again(n - mine)
     for mine in range(1, n + 1):  # neither leaves 0: y itself is a highest place, of both
         won += right.again(mine) * left.again(n + 1 - mine)
-    return np.fft.ifft(won).real
+    return np.fft.irfft(won, length)
 
 
 class _Side:
-    """One walk, by its transforms at all frequencies. `z**k` of a frequency is another one of the list."""
+    """One walk, by its transforms at the frequencies up to half of all, for those of the others mirror them. `z**k` of a
+    frequency is another one of the whole list."""
 
     def __init__(self, up: float, z: NDArray[np.complex128]) -> None:
         self.ratio, self._stays = up / (1 - up), 1 - 2 * up
         root = np.sqrt(1 - 4 * up * (1 - up) * z * z)
         self._first = (1 - root) / (2 * (1 - up) * z)
         self._return = (1 - root) / 2
-        self._turns = np.arange(len(z))
-        self._again = {1: np.full(len(z), self._stays, dtype=np.complex128)}
+        self._turns = np.arange(len(z) // 2 + 1)
+        self._again = {1: np.full(len(self._turns), self._stays, dtype=np.complex128)}
 
     def first(self, times: int) -> NDArray[np.complex128]:
         """Of `times` times the number of steps to one higher."""
-        return self._first[self._turns * times % len(self._turns)]
+        return self._first[self._turns * times % len(self._first)]
 
     def again(self, places: int) -> NDArray[np.complex128]:
         """Of the sum of so many highest places, counted from the first of them, after which none follows."""
         for known in range(len(self._again) + 1, places + 1):
-            step = self._return[self._turns * (known - 1) % len(self._turns)]
+            step = self._return[self._turns * (known - 1) % len(self._return)]
             self._again[known] = self._again[known - 1] * step
         return self._again[places]
 
@@ -418,7 +421,7 @@ class _Walk:
             side = _Side(up, np.exp(-2j * np.pi * np.arange(size * n) / (size * n)))
             rising, first, places = side.again(n), side.first(n), np.arange(size * n) / n
             for height in range(HEIGHTS):
-                found = np.fft.ifft(rising if height < HEIGHTS - 1 else rising / (1 - first)).real
+                found = np.fft.irfft(rising if height < HEIGHTS - 1 else rising / (1 - first), size * n)
                 kept = found > NEGLIGIBLE / (len(found) * HEIGHTS)
                 values[height].append(places[kept])
                 chances[height].append(found[kept])
@@ -553,6 +556,7 @@ def _enumerated(flips: Flips, m: int) -> Enumerated:
     return Enumerated.of(flips, m, counted(m))
 
 
+@lru_cache(maxsize=1024)
 def chance_of_nothing(flips: Flips, y: int) -> float:
     """The chance that many bits are read as 0: the walk is below its start for ever after. Zero beyond FARTHEST."""
     if y > FARTHEST:

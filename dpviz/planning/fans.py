@@ -7,6 +7,7 @@ part: its head, the point on show, and of each fan the points that are there, wi
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -40,6 +41,12 @@ class Points:
         self._most = most
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, Point] = OrderedDict()
+        self._seconds, self._made = 0.0, 0
+
+    @property
+    def usual(self) -> float:
+        """Seconds that a point takes, on average so far."""
+        return self._seconds / self._made if self._made else 0.0
 
     def __len__(self) -> int:
         return len(self._known)
@@ -56,8 +63,10 @@ class Points:
         """The point, worked out where it was not yet."""
         found = self.known(spot)
         if found is None:
+            began = time.thread_time()
             found = spot.make()
             with self._lock:
+                self._seconds, self._made = self._seconds + time.thread_time() - began, self._made + 1
                 self._known[spot.key] = found
                 while len(self._known) > self._most:
                     self._known.popitem(last=False)

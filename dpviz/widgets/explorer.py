@@ -31,7 +31,7 @@ Slow: TypeAlias = Mapping[str, Callable[[Body], Callable[[], Body]]]
 
 
 BEGUN = 0.04
-"""After so many seconds the page is sent what is there of a sheet; the rest follows once it is there."""
+"""A sheet that takes more seconds is sent as far as it is there; the rest follows once it is worked out."""
 BEGUN_TEXT = 80_000
 """What is sent at first has about so many characters at most, some 15 kB as they travel."""
 MOVE = 57_000
@@ -126,8 +126,8 @@ class Exploring(WidgetModel):
         if not isinstance(sheet, Fanned):
             return json_text(sheet.to_json()), None
         until, part = time.monotonic() + BEGUN, Part.of(sheet, self._points)
-        rest = part.rest()
-        while not part.complete and time.monotonic() < until:
+        rest, soon = part.rest(), self._points.usual * len(part.missing) < BEGUN
+        while soon and not part.complete and time.monotonic() < until:
             next(rest)
         text, whole = begun(part.shown)
         if not (part.complete and whole):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -13,10 +14,10 @@ import pytest
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds
-from dpviz.fitting.inversion import Inversion
+from dpviz.fitting.inversion import SMALL, Inversion
 from dpviz.fitting.lattice import Spectrum, fixed
 from dpviz.fitting.noises import Noise, Noises, Term
-from dpviz.fitting.sums import NoiseSum, Quantile
+from dpviz.fitting.sums import NoiseSum, Quantile, _least_above
 from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.gaussian import DiscreteGaussian
 
@@ -286,6 +287,17 @@ def check_inverted(quantile: Callable[[NoiseSum, Fraction], Quantile]) -> None:
 
 def test_numerical_quantiles_hold_and_say_by_how_much_they_are_too_wide() -> None:
     check_inverted(lambda one, level: one._inverted(level))
+
+
+def test_wherever_a_quantile_is_looked_for_it_is_the_same() -> None:
+    for terms in irrational_cases():
+        inversion = Inversion.of(Noises.of(terms))
+        start, end = math.floor(inversion.low) - 1, math.ceil(inversion.high)
+        for target in (0.25, 0.05, 1e-5):
+            fits = [t for t in range(start + 1, end + 1) if inversion.most_above(float(t)) <= target * (1 - SMALL)]
+            for near in (start - 9, start, start + 1, 0, fits[0] - 1, fits[0], fits[0] + 1, end - 1, end, end + 9):
+                assert _least_above(inversion, target, start, end, near) == fits[0]
+            assert _least_above(inversion, target, fits[0] - 1, fits[0], 0) == fits[0], "nothing is left to look for"
 
 
 def test_numerical_quantiles_a_count_too_narrow_are_rejected() -> None:

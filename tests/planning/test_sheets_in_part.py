@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from fractions import Fraction
@@ -113,6 +114,21 @@ def test_what_is_cut_short_is_not_kept_and_is_worked_out_later() -> None:
             left[0] = done == 5
     assert not part.complete and len(points) <= 6
     assert whole(sheet, points) == sheet.to_json()
+
+
+def test_it_is_known_how_long_a_point_takes() -> None:
+    def busy() -> dict[str, Any]:
+        began = time.thread_time()
+        while time.thread_time() - began < 0.004:
+            pass
+        return {}
+
+    points = Points()
+    assert points.usual == 0
+    for number in range(4):
+        points.of(Spot(number, busy))
+    points.of(Spot(1, busy))  # is there already, and takes nothing
+    assert points.usual >= 0.004
 
 
 def test_points_are_forgotten_when_there_are_too_many_the_oldest_first() -> None:

@@ -118,7 +118,7 @@ class Plan:
         many = self.halves * self.columns
         return PrimeColumns(seed, many, self.width, self.size) if self.size else Columns(seed, many, self.width)
 
-    @property
+    @cached_property
     def flips(self) -> Flips:
         return Flips(Fraction(self.ones, 1 << self.places), self.collisions)
 

@@ -284,7 +284,7 @@ class SketchError(ErrorModel):
             values = np.array([float(value - m // 2) for value in law])
             chances = np.array([float(chance) for chance in law.values()])
         else:
-            values, chances = Walks(flips).law
+            values, chances = Walks(flips, rare=1e-8).law
         order = np.argsort(values)
         reached = np.cumsum(chances[order])
         found = np.searchsorted(reached, [float(level) * reached[-1] for level in levels])
