@@ -229,7 +229,7 @@ def _sums(p: float, more: float, n: int, size: int) -> Floats:
 
 
 class _Side:
-    """One walk, by its transforms at the frequencies up to half of all, for those of the others mirror them. `z**k` of a
+    """One walk, by its transforms at the frequencies up to half of all: those of the others mirror them. `z**k` of a
     frequency is another one of the whole list."""
 
     def __init__(self, up: float, z: NDArray[np.complex128]) -> None:
