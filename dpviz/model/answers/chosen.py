@@ -11,7 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.model.answers import lists
 from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
-from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of, shown_labels
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
 from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
@@ -33,8 +33,7 @@ class Chosen(Answer):
     @classmethod
     def unpack(cls, packed: Packed) -> Chosen:
         items = labels_of(packed.header, "items")
-        names: list[Any] = list(items)
-        if names != sorted(set(names)):
+        if not ascending(items):
             raise ReleaseFormat.damaged("a set names each item once, ascending", f"{len(items)} items")
         return cls(items)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import lt
 from typing import Any, TypeAlias
 
 from dpviz.model.domain import Domain
@@ -20,6 +21,12 @@ def labels_of(stored: Mapping[str, Any], name: str) -> Labels:
     """The labels that `labels_json` stored."""
     texts = stored[name]
     return tuple(texts) if stored["keys"] else tuple(int(label) for label in texts)
+
+
+def ascending(labels: Labels) -> bool:
+    """Whether each label is larger than the one before it."""
+    names: tuple[Any, ...] = labels
+    return all(map(lt, names, names[1:]))
 
 
 def are_labels(labels: Labels, domain: Domain) -> bool:

@@ -14,7 +14,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.answers.base import Answer, Axis, Packed, Reading, View, added_up, columns_of, look_ups_view
-from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of
+from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of
 from dpviz.model.domain import category_text
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -92,14 +92,13 @@ class LookUps(Answer):
     ) -> tuple[bytes, Labels, NDArray[np.int64]]:
         """The seed, and what is kept. Refuses parts that no saved answer has, and values that are not one for each."""
         seed, labels, values = bytes.fromhex(header["seed"]), labels_of(header, "labels"), arrays["values"]
-        names: list[Any] = list(labels)
         if (
             seed.hex() != header["seed"]
             or set(header) != {cls.numbers_name, "seed", "keys", "labels"}
             or set(arrays) != {cls.main, "values"}
         ):
             raise ReleaseFormat.damaged("a saved answer of this shape writes its seed as hexadecimal digits", cls.kind)
-        if values.dtype != np.int64 or values.shape != (len(labels),) or names != sorted(set(names)):
+        if values.dtype != np.int64 or values.shape != (len(labels),) or not ascending(labels):
             raise ReleaseFormat.damaged("there is one value for each bin that is kept", f"{len(labels)} labels")
         return seed, labels, values
 

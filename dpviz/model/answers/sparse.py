@@ -28,7 +28,7 @@ from dpviz.model.answers.base import (
     strips_json,
     whole_sum,
 )
-from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of, shown_labels
 from dpviz.model.domain import category_text
 from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
@@ -53,8 +53,7 @@ class SparseTable(Answer):
     @classmethod
     def unpack(cls, packed: Packed) -> SparseTable:
         labels, values = labels_of(packed.header, "labels"), np.asarray(packed.arrays["values"], dtype=np.int64)
-        names: list[Any] = list(labels)
-        if values.shape != (len(labels),) or names != sorted(set(names)):
+        if values.shape != (len(labels),) or not ascending(labels):
             raise ReleaseFormat.damaged("a sparse answer has one value per label, ascending", f"{len(labels)} labels")
         return cls(labels, values)
 
