@@ -58,7 +58,9 @@ class Inversion:
         deviation = math.sqrt(float(noises.variance()[1]))
         width = max(deviation / FINE, 0.125)
         sigma = width / SIGMAS
-        low, high = -noises.mirrored.chernoff(math.log(SMALL)) - width, noises.chernoff(math.log(SMALL)) + width
+        above = noises.chernoff(math.log(SMALL))
+        below = above if noises.symmetric else noises.mirrored.chernoff(math.log(SMALL))
+        low, high = -below - width, above + width
         step = 2 * math.pi / (1.001 * (high - low) + 2 * width)
         last = math.ceil(math.sqrt(-2 * math.log(SMALL)) / (sigma * step))
         points: Floats = (np.arange(last, dtype=np.float64) + 0.5) * step

@@ -158,17 +158,15 @@ class Exploring(WidgetModel):
 
 def begun(shown: dict[str, Any]) -> tuple[str, bool]:
     """A sheet as the text that is sent at first, and whether this is all that is there of it."""
-    each = max(1, len(json_text(shown["now"])))
-    points = sum(len(fan) - fan.count(None) for fan in shown["fans"].values())
-    share = 1.0 if points == 0 else BEGUN_TEXT / each / points
-    return json_text(shown if share >= 1 else thinned(shown, share)), share >= 1
+    text = json_text(shown)
+    return (text, True) if len(text) <= BEGUN_TEXT else (fitting(shown, BEGUN_TEXT, len, text), False)
 
 
-def fitting(shown: dict[str, Any], most: int) -> str:
+def fitting(shown: dict[str, Any], most: int, size: Callable[[str], int] = weight, whole: str | None = None) -> str:
     """A sheet as a text of at most so many bytes, as they travel: with fewer points where it would be longer."""
-    share, text = 1.0, json_text(shown)
-    while (size := weight(text)) > most and share > 0.01:
-        share *= 0.95 * most / size
+    share, text = 1.0, json_text(shown) if whole is None else whole
+    while (found := size(text)) > most and share > 0.01:
+        share *= 0.95 * most / found
         text = json_text(thinned(shown, share))
     return text
 
