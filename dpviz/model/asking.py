@@ -23,6 +23,7 @@ from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTabl
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, inside, length, outside
+from dpviz.model.marginals import Grid, Marginal, of_columns
 from dpviz.model.words import reach
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -137,6 +138,30 @@ class Askable:
         """
         asked = _Asked(self._subject, beta, among, reader)
         return _each(asked.share, _sets(part), _sets(whole))
+
+    @plain_arguments
+    def marginal(
+        self,
+        columns: object,
+        *,
+        share_of: object = None,
+        beta: Number = "0.05",
+        among: Among = "one",
+        reader: str = "",
+    ) -> Marginal:
+        """The counts of some columns of an answer over several, added up over the others: a table of sums.
+
+        Its cells add up to the total, and to the cells of a marginal of fewer columns.
+
+        columns   the name of a column, or a list of names; the last one runs fastest
+        share_of  gives shares instead of counts: of the sums over these of the columns, so that shares of one such sum
+                  add up to 1; `[]` for shares of the total
+
+        Raises DomainError for columns that the answer does not have, for more than 100,000 cells, and where bins are
+        not what the answer has.
+        """
+        asked = _Asked(self._subject, beta, among, reader)
+        return asked.marginal(columns, share_of)
 
     @plain_arguments
     def compare(
@@ -278,9 +303,45 @@ class _Asked:
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
         chosen, all_of = self._points(part), self._points(whole_)
-        second = self._rest(chosen, all_of)
+        rest = self._rest(chosen, all_of)
         what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
-        first, together = Query.of((chosen, 1)), Query.of((chosen, 1), *second.parts)
+        return self._ratio(what, Query.of((chosen, 1)), rest)
+
+    def marginal(self, columns: object, share_of: object) -> Marginal:
+        """One sum for each cell, or its share of those that have the same labels in the columns of a whole."""
+        reading = self.subject.reading
+        domain = reading.question.domain
+        if not domain.declared or self._noun != "bin" or self.subject.answer.every(reading) != range(domain.size):
+            raise DomainError.of(
+                f"an answer of {self._noun}s", "a marginal adds up declared bins", "ask for sums of what there is"
+            )
+        grid = Grid.of(domain, columns)
+        cells = list(grid.cells())
+        labels = tuple(map(grid.labels, cells))
+        names = [" · ".join(one) for one in labels]
+        if share_of is None:
+            rows = [
+                self._derived("sum", name, grid.query([cell]), "sums") for name, cell in zip(names, cells, strict=True)
+            ]
+            return Marginal(tuple(rows), grid.columns, labels)
+        kept = of_columns(share_of, grid)
+        groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        for cell in cells:
+            groups.setdefault(tuple(cell[place] for place in kept), []).append(cell)
+        rows = []
+        for cell, one, name in zip(cells, labels, names, strict=True):
+            others = [other for other in groups[tuple(cell[place] for place in kept)] if other != cell]
+            if not others:
+                raise DomainError.of(
+                    "a column of one bin", "a part must leave something of its whole", "leave that column out"
+                )
+            whole_ = " · ".join(one[place] for place in kept) or "all"
+            rows.append(self._ratio(f"{name}, as a share of {whole_}", grid.query([cell]), grid.query(others)))
+        return Marginal(tuple(rows), grid.columns, labels)
+
+    def _ratio(self, what: str, first: Query, second: Query) -> Derived:
+        """The share that one sum has of itself and the rest."""
+        together = Query.of(*first.parts, *second.parts)
         total = self._interval(together, "sums", self.beta)
         reached = total.low is None or total.low <= 0
         pair = self.subject.pair(first, second, self.reader)
