@@ -47,9 +47,14 @@ def until(overtaken: Callable[[], bool], what: str) -> Iterator[None]:
         _here.overtaken, _here.what = before
 
 
+def check() -> None:
+    """Raises Superseded where what is computed on this thread is no longer wanted."""
+    if _here.overtaken is not None and _here.overtaken():
+        raise Superseded.request(_here.what)
+
+
 def each(values: Iterable[T]) -> Iterator[T]:
     """The values, for as long as what is made of them is wanted. Raises Superseded where it no longer is."""
     for value in values:
-        if _here.overtaken is not None and _here.overtaken():
-            raise Superseded.request(_here.what)
+        check()
         yield value

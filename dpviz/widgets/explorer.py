@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping
 from itertools import chain
 from typing import Any, ClassVar, Protocol, TypeAlias
 
+from dpviz import wanted
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError
 from dpviz.planning.fans import Fanned, Part, Points
@@ -123,12 +124,14 @@ class Exploring(WidgetModel):
         """The sheet as a text, as far as it is there in a moment, and what is to come of it."""
         if known is not None:
             return known, None
+        wanted.check()
         if not isinstance(sheet, Fanned):
             return json_text(sheet.to_json()), None
         until, part = time.monotonic() + BEGUN, Part.of(sheet, self._points)
         rest, soon = part.rest(), self._points.usual * len(part.missing) < BEGUN
         while soon and not part.complete and time.monotonic() < until:
             next(rest)
+        wanted.check()
         text, whole = begun(part.shown)
         if not (part.complete and whole):
             return text, part
@@ -189,8 +192,8 @@ def by_need(length: int, here: int) -> list[int]:
     [6, 5, 7, 0, 8, 4, 2, 1, 3]
     """
     halves = (range(0, length, length >> level or 1) for level in range(1, length.bit_length() + 1))
-    wanted = chain((here, here - 1, here + 1, 0, length - 1), *halves)
-    return [place for place in dict.fromkeys(wanted) if 0 <= place < length]
+    places = chain((here, here - 1, here + 1, 0, length - 1), *halves)
+    return [place for place in dict.fromkeys(places) if 0 <= place < length]
 
 
 def _place(at: Mapping[str, str]) -> Hashable:

@@ -125,7 +125,8 @@ def test_one_probe_drives_curves_bars_and_table(lab: Lab, browser: Browser) -> N
         expect(page.get_by_role("alert").filter(has_text="c must be a whole number")).to_be_visible()
         it.screenshot("compared")
 
-        # Without its kernel one slider still moves.
+        # Without its kernel one slider still moves, where the sheet is whole.
+        expect(it.page.locator(".dp-explorer[data-part]")).to_have_count(0)
         it.page.evaluate("async () => window.panel.sessionContext.session.kernel.shutdown()")
         moved(epsilon, "Home", "0.01")
         expect(page.get_by_role("group", name="Dense", exact=True)).to_contain_text("pays 0.01")
