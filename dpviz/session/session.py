@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from dpviz.session.sub_session import SubSession
 
 
+READ_AGAIN = 5
+"""So often the record is read again, where others write to the ledger meanwhile."""
+
+
 class Session(Custody):
     """Private data, a unit, a budget and a ledger. Plans are free; a release is paid once and kept for ever.
 
@@ -153,7 +157,17 @@ class Session(Custody):
         return accountant.remaining(known.totals), known.asof
 
     def record(self, last: int) -> Record:
-        """What was charged so far, with so many of the latest entries: what a page shows."""
+        """What was charged so far, with so many of the latest entries: what a page shows. Entries and budget are of one
+        moment: where another kernel wrote in between, both are read again."""
+        head, record = self._ledger.head(), self._record(last)
+        for _ in range(READ_AGAIN):
+            before, head = head, self._ledger.head()
+            if head == before:
+                break
+            record = self._record(last)
+        return record
+
+    def _record(self, last: int) -> Record:
         entries = self._ledger.entries(last=last)
         hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
         for entry in self._ledger.pending():

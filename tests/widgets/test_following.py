@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,22 @@ def test_a_release_of_another_kernel_shows_in_a_tab_that_asks_nothing(location: 
     other.release(BINS, dv.Dense("1/2"))
     until(lambda: tab.spent == "0.5", "the release of the other kernel never showed")
     assert tab.statuses == ["done"]
+
+
+def test_entries_and_budget_are_of_one_moment(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, other = session_on(location), session_on(location)
+    plain, read = Ledger.pending, list[Ledger]()
+
+    def meanwhile(self: Ledger) -> Any:
+        read.append(self)
+        if len(read) == 1:  # between the entries and the budget
+            other.release(BINS, dv.Dense("1/2"))
+        return plain(self)
+
+    monkeypatch.setattr(Ledger, "pending", meanwhile)
+    record = session.record(5)
+    assert len(read) > 1 and [entry.status for entry in record.entries] == ["done"]
+    assert record.remaining is not None and record.remaining.epsilon == Fraction(3, 2)
 
 
 def test_a_draw_of_another_kernel_is_pending_there_and_then_done(location: Path) -> None:
