@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
@@ -85,6 +86,8 @@ class Exploring(WidgetModel):
         self.sheet = sheet
         self._most: int | None = None
         """Bytes that are left for the rest of the sheet on show; None for the first, which is saved and sent whole."""
+        self._asked: Hashable = None
+        """The place that was asked for, of the sheet on show."""
         self._text, self._part = self._begun(sheet)
         self._go_on()
 
@@ -105,15 +108,19 @@ class Exploring(WidgetModel):
         return part.shown
 
     def _on_move(self, args: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        asked = _place(args["place"])  # where a slider moved another, the sheet stands at another place
         try:
             sheet = self.sheet.moved(args["place"])
-            text, part = self._begun(sheet, self._whole.get(_place(args["place"])))
+            text, part = self._begun(sheet, self._whole.get(asked))
         except DpvizError:
             self._go_on()
             raise
 
         def apply() -> dict[str, Any]:
             self.sheet, self._text, self._part, self._most = sheet, text, part, MOVE - weight(text)
+            self._asked = asked
+            if part is None:
+                self._whole.keep(asked, text)
             self.show(self.mirrors())
             self._go_on()
             return {}
@@ -140,18 +147,19 @@ class Exploring(WidgetModel):
 
     def _go_on(self) -> None:
         """Work out what is missing of the sheet on show, until somebody asks for something."""
-        part, most, before = self._part, self._most, self._text
+        part, most, before, asked = self._part, self._most, self._text, self._asked
         if part is not None:
-            self._dispatcher.meanwhile(lambda: self._complete(part, most, before))
+            self._dispatcher.meanwhile(lambda: self._complete(part, most, before, asked))
 
-    def _complete(self, part: Part, most: int | None, before: str) -> None:
+    def _complete(self, part: Part, most: int | None, before: str, asked: Hashable) -> None:
         deque(part.rest(), maxlen=0)
         kept = fitting(part.shown, MOVE if most is None else most)
         rest = kept if weight(kept) <= (most or 0) else before
         text = json_text(part.shown) if most is None else rest
 
         def apply() -> None:
-            self._whole.keep(_place(part.shown["now"]["at"]), kept)
+            for place in (_place(part.shown["now"]["at"]), *([] if asked is None else [asked])):
+                self._whole.keep(place, kept)
             if self._part is part:
                 self._text, self._part = text, None
                 self.show(self.mirrors())
@@ -196,8 +204,9 @@ def by_need(length: int, here: int) -> list[int]:
     return [place for place in dict.fromkeys(places) if 0 <= place < length]
 
 
-def _place(at: Mapping[str, str]) -> Hashable:
-    return tuple(sorted(at.items()))
+def _place(at: Mapping[str, object]) -> Hashable:
+    """The same for the same place, whatever a page says of it."""
+    return json.dumps(at, sort_keys=True)
 
 
 class Explorer(View):

@@ -100,6 +100,27 @@ def test_a_move_sends_no_more_than_it_may_and_every_place_can_still_be_reached()
     assert None not in [point for fan in explorer.shown["fans"].values() for point in fan], "a report has them all"
 
 
+def test_a_place_that_moved_another_slider_is_known_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = dv.TopKExplorer("power", k=10, kbar=50)
+    at = complete(explorer)["now"]["at"]
+    asked = {**at, "k": "100"}
+    assert ask(explorer, "move", place=asked)["ok"] is True
+    moved = complete(explorer)
+    assert moved["now"]["at"] != asked, "no other slider was moved, and nothing is tested"
+    assert ask(explorer, "move", place=at)["ok"] is True
+    complete(explorer)
+    begun: list[object] = []
+    monkeypatch.setattr("dpviz.widgets.explorer.Part.of", lambda *given: begun.append(given))
+    assert ask(explorer, "move", place=asked)["ok"] is True
+    assert complete(explorer) == moved and begun == []
+
+
+@pytest.mark.parametrize("value", [[1], {"a": 1}, None, 7, ["1"] * 3_000])
+def test_a_place_that_is_none_is_refused_in_words(value: object) -> None:
+    reply = ask(dv.SamplerExplorer(), "move", place={**PLACE, "n": value})
+    assert reply["ok"] is False and reply["error"]["kind"] != "DpvizError", reply
+
+
 def test_of_a_long_fan_the_points_next_to_the_one_on_show_are_sent_first() -> None:
     fan = [{"at": {"a": str(i)}, "text": "x"} for i in range(20)]
     grid = [str(i) for i in range(20)]

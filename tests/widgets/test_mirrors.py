@@ -134,7 +134,7 @@ def test_an_update_of_any_trait_is_answered_with_the_truth_and_changes_nothing(
 def test_a_message_of_no_known_form_is_dropped_without_a_word(
     name: str, wire: Wire, tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    view = VIEWS[name](tmp_path)
+    view = settled(VIEWS[name](tmp_path))
     before = [still(model.get_state()) for model in (view, view.board)]
     for model in (view, view.layout, view.program, view.board):
         for data in (
