@@ -50,8 +50,8 @@ def test_five_components_are_sent_a_plan_and_a_release_once(
     wire.hear(bench, lambda message: (trait(message, "result") or {}).get("number") == "1")
     results = [message for _, message in wire.sent[seen:] if "result" in message.get("state", {})]
     assert len(results) == 1
-    news = [content(message).get("event") for _, message in wire.sent[seen:] if content(message).get("event")]
-    assert len(news) == len(set(news)) or set(news) <= {"progress", "released"}
+    events = [content(message).get("event") for _, message in wire.sent[seen:]]
+    assert events.count("released") <= 1
 
 
 def test_what_a_page_is_told_is_what_the_kernel_said(session: dv.Session) -> None:
