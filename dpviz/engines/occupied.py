@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import pyarrow  # type: ignore[import-untyped]
@@ -13,9 +14,11 @@ from dpviz.boundary import Hidden, Unstored, protect_module, withhold_errors
 from dpviz.engines.checked import all_possible, counted, counts_of
 from dpviz.engines.queries import Engine, Piece, each
 from dpviz.engines.reading import WIDE
+from dpviz.engines.text_order import text_order
+from dpviz.errors import ReleaseFailed
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Batch, Visit, odd_answer
+from dpviz.model.statistic import Batch, Visit, odd_answer, together
 
 
 class Occupied(Unstored):
@@ -59,10 +62,10 @@ class Occupied(Unstored):
         """All of them, ascending. Raises ReleaseFailed where a label comes twice."""
         batches: list[Batch] = []
         self.each(batches.append)
-        together = withhold_errors(_joined, Hidden(batches), self._question)
-        if together is None:
+        joined = withhold_errors(_joined, Hidden(batches), self._question)
+        if joined is None:
             raise odd_answer()
-        return together
+        return joined
 
     def __repr__(self) -> str:
         return f"<private counts in {self._engine!r}>"
@@ -74,12 +77,21 @@ class TextBatch(Batch):
     __slots__ = ()
 
     def labels(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        texts = self._labels if chosen is None else self._labels.filter(pyarrow.array(chosen))
-        return _objects(texts)
+        return _objects(self._labels if chosen is None else self._labels.filter(pyarrow.array(chosen)))
 
-    @property
-    def column(self) -> Any:
-        return self._labels
+    def chosen(self, chosen: NDArray[np.bool_], counts: NDArray[np.int64]) -> TextBatch:
+        return TextBatch(self._labels.filter(pyarrow.array(chosen)), counts)
+
+    @classmethod
+    def in_order(cls, batches: Sequence[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """They become texts of Python's once they are in order: so they lie in memory as they will be read."""
+        column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
+        column = column.combine_chunks()
+        order = text_order(column)
+        if order is None:
+            raise odd_answer()
+        counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
+        return _objects(column.take(order)), counts[order]
 
 
 def _objects(texts: Any) -> NDArray[Any]:
@@ -140,21 +152,14 @@ def _wide_numbers(column: Any) -> NDArray[Any] | None:
 
 
 def _joined(held: Hidden[list[Batch]], question: Question) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-    """All batches together, ascending by label; None where a label comes twice. Texts in UTF-8 are in the order of
-    their bytes where they are in that of their code points."""
+    """All batches together, ascending by label; None where a label comes twice."""
     batches = held.take()
-    counts = np.concatenate([np.zeros(0, dtype=np.int64), *(batch.counts for batch in batches)])
-    texts = [batch.column for batch in batches if isinstance(batch, TextBatch)]
-    if texts and len(texts) == len(batches):
-        column = pyarrow.chunked_array(texts).cast(pyarrow.large_string())
-        order = pyarrow.compute.sort_indices(column)
-        column = column.take(order)
-        twice = pyarrow.compute.any(pyarrow.compute.equal(column[1:], column[:-1])).as_py()
-        return None if twice else (_objects(column.combine_chunks()), counts[order.to_numpy()])
-    labels = np.concatenate([np.zeros(0, dtype=_kept_as(question)), *(batch.labels() for batch in batches)])
-    places = np.argsort(labels, kind="stable")
-    labels = labels[places]
-    return None if bool((labels[1:] == labels[:-1]).any()) else (labels, counts[places])
+    if not batches:
+        return np.zeros(0, dtype=_kept_as(question)), np.zeros(0, dtype=np.int64)
+    try:
+        return together(batches)
+    except ReleaseFailed:
+        return None
 
 
 protect_module(vars())

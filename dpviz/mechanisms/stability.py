@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
@@ -36,7 +35,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, in_order
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, together
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
@@ -226,20 +225,18 @@ class StabilityBound(Bound):
         assert isinstance(statistic, SparseCounts)
         if tick is not None:
             tick(0, self.cost.steps)
-        labels: list[NDArray[Any]] = []
-        values: list[NDArray[np.int64]] = []
+        shown: list[Batch] = []
 
         def draw(batch: Batch) -> None:
             noisy = self.noise.add(batch.counts, bits, mode, low=0, high=self.noise.limit)
             kept = noisy > self.threshold
-            labels.append(batch.labels(kept))
-            values.append(noisy[kept])
+            shown.append(batch.chosen(kept, noisy[kept]))
 
         statistic.each(draw)
-        if not labels:
+        if not shown:
             return SparseTable((), np.zeros(0, dtype=np.int64))
-        shown, noisy = in_order(np.concatenate(labels), np.concatenate(values))
-        return SparseTable(tuple(shown.tolist()), noisy)
+        labels, values = together(shown)
+        return SparseTable(tuple(labels.tolist()), values)
 
 
 def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:

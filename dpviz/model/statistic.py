@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +40,6 @@ class Top:
 
 Need: TypeAlias = StatisticKind | Top
 """What a mechanism needs of a source."""
-
-
-Self = TypeVar("Self", bound="Statistic")
 
 
 class Statistic(Unstored):
@@ -92,6 +89,16 @@ class Batch(Unstored):
         """The labels, or those of the chosen bins alone: of all others no text need ever be made."""
         labels: NDArray[Any] = self._labels if chosen is None else self._labels[chosen]
         return labels
+
+    def chosen(self, chosen: NDArray[np.bool_], counts: NDArray[np.int64]) -> Batch:
+        """The chosen bins with these counts, one for each of them."""
+        return type(self)(self._labels[chosen], counts)
+
+    @classmethod
+    def in_order(cls, batches: Sequence[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Labels of batches of this kind, ascending, and their counts. Raises ReleaseFailed where one comes twice."""
+        labels = np.concatenate([batch.labels() for batch in batches])
+        return in_order(labels, np.concatenate([batch.counts for batch in batches]))
 
     def __repr__(self) -> str:
         return "<private counts of some bins>"
@@ -164,6 +171,14 @@ class StreamedCounts(SparseCounts):
 
     def settled(self) -> SparseCounts:
         return SparseCounts(*self.take())
+
+
+def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """All labels of batches that came in any order, ascending, and their counts. Raises ReleaseFailed where one came
+    twice."""
+    kinds = {type(batch) for batch in batches}
+    kind: type[Batch] = kinds.pop() if len(kinds) == 1 else Batch
+    return kind.in_order(batches)
 
 
 def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -33,12 +33,13 @@ UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, Attr
 
 def from_bytes(content: bytes, origin: str = SESSION) -> Release:
     """The release in these bytes, which a ledger of this session stored, if nothing else is said of their origin."""
-    from dpviz.model.release import known_format, opened
+    from dpviz.model.release import known_format, opened, with_checksum
 
     if binary.is_binary(content):
         file = binary.opened(content)
         known_format(file.body)
-        parts: tuple[dict[str, Any], bytes | dict[str, Any], Packed | None] = file.body, file.body, file.packed
+        written = file.body if file.packed is not None else with_checksum(file.body)  # an answer stays as it was
+        parts: tuple[dict[str, Any], bytes | dict[str, Any], Packed | None] = file.body, written, file.packed
     else:
         parts = *opened(content), None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,8 +17,9 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.model.answers import SparseTable
+from dpviz.model.answers.sparse import LONG
 from dpviz.model.question import canonical
-from dpviz.model.release import Release
+from dpviz.model.release import Release, with_checksum
 from dpviz.session.session import Session
 
 AIRPORTS = {"ATL": 900, "JFK": 4_000, "LAX": 3_500, "$x$ · <b>": 700, "Zürich\nKloten": 600, "tiny": 1}
@@ -157,3 +159,94 @@ def test_the_saved_form_is_plain_json_with_numbers_as_texts(tmp_path: Path) -> N
     assert answer["kind"] == "sparse" and not answer["keys"]
     assert all(isinstance(text, str) for text in (*answer["labels"], *answer["values"]))
     assert SparseTable.from_json(answer) == release.answer
+
+
+# ---------------------------------------------------------------- long answers
+
+
+NAMES = [f'{"é" * (at % 3)}key {at}, \\ \x85 "' for at in range(LONG + 1)]
+"""Texts of many lengths, with what Python's `splitlines` and JSON have their own ideas about."""
+LONG_ANSWERS = {
+    "keys": (NAMES, range(LONG + 1), {"lines", "values"}, "<i4"),
+    "keys, one of them empty": (["", *NAMES[1:]], range(LONG + 1), {"lines", "values"}, "<i4"),
+    "keys and a large value": (NAMES, [2**31, *range(LONG)], {"lines", "values"}, "<i8"),
+    "numbers": ([2**64 - 1, *range(LONG)], range(LONG + 1), {"labels", "values"}, "<i4"),
+}
+
+
+@pytest.mark.parametrize("name", LONG_ANSWERS)
+def test_a_long_answer_is_stored_as_columns_and_read_back(name: str) -> None:
+    labels, values, columns, kind = LONG_ANSWERS[name]
+    answer = SparseTable(tuple(sorted(labels)), np.array(values, dtype=np.int64))
+    stored = json.loads(canonical(answer.to_json()))
+    assert stored["arrays"].keys() == columns and stored["arrays"]["values"]["type"] == kind
+    again = SparseTable.from_json(stored)
+    assert again == answer and again.labels == answer.labels and again.values.dtype == np.int64
+    assert {type(label) for label in again.labels} == {type(labels[0])}
+
+
+@pytest.mark.parametrize("label", ["two\nlines", 2**64])
+def test_what_fits_no_column_is_stored_as_texts_however_long_the_answer(label: Any) -> None:
+    others = NAMES if isinstance(label, str) else list(range(LONG + 1))
+    answer = SparseTable(tuple(sorted([*others, label])), np.arange(LONG + 2))
+    stored = json.loads(canonical(answer.to_json()))
+    assert "arrays" not in stored and len(stored["labels"]) == LONG + 2
+    assert SparseTable.from_json(stored).labels == answer.labels
+
+
+def test_a_long_answer_that_was_stored_as_texts_is_read_and_saved_as_it_was(tmp_path: Path) -> None:
+    drawn = long_release()
+    assert isinstance(drawn.answer, SparseTable)
+    texts = {
+        "kind": "sparse",
+        **drawn.answer.pack().header,
+        "values": [str(value) for value in drawn.answer.values.tolist()],
+    }
+    body = {**drawn.to_json(), "answer": texts}
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    before.write_bytes(with_checksum(body))
+    read = dv.load(before)
+    assert read.answer == drawn.answer and read != drawn
+    read.save(after)
+    assert after.read_bytes() == before.read_bytes() != drawn.to_bytes()
+    assert dv.load(read.save(tmp_path / "texts.dpviz")).to_bytes() == before.read_bytes()
+    assert dv.load(drawn.save(tmp_path / "columns.dpviz")).to_bytes() == drawn.to_bytes()
+
+
+def long_release() -> Release:
+    """A teaching draw that shows more than `LONG` keys."""
+    frame = pd.DataFrame({"destination": NAMES * 60})
+    release: Release = dv.teaching(frame, seed=1).draw(KEYS, dv.Stability("2", "1e-6"))
+    assert len(release.labels) > LONG
+    return release
+
+
+FORGED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "a line too many": lambda arrays: arrays | {"lines": column(b"a\nb\nc", "|u1")},
+    "lines in no order": lambda arrays: arrays | {"lines": column(b"\n".join([b"b"] * (LONG + 1)), "|u1")},
+    "bytes that are no text": lambda arrays: arrays | {"lines": column(b"\xff" + b"\n" * LONG, "|u1")},
+    "numbers where no number is declared": lambda arrays: {
+        "labels": column(np.arange(LONG + 1, dtype="<u8").tobytes(), "<u8"),
+        "values": arrays["values"],
+    },
+    "no labels": lambda arrays: {"values": arrays["values"]},
+    "no values": lambda arrays: {"lines": arrays["lines"]},
+}
+
+
+def column(content: bytes, kind: str) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "shape": [len(content) // np.dtype(kind).itemsize],
+        "base64": base64.b64encode(content).decode(),
+    }
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_columns_that_do_not_agree_are_refused(tmp_path: Path, name: str) -> None:
+    body = long_release().to_json()
+    forged = {**body["answer"], "arrays": FORGED[name](body["answer"]["arrays"])}
+    path = tmp_path / "forged.json"
+    path.write_bytes(with_checksum({**body, "answer": forged}))
+    with pytest.raises(ReleaseFormat):
+        dv.load(path)

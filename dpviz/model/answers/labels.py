@@ -4,23 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import lt
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.model.domain import Domain
 
 Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
 
+LINE: Final = "\n"
+
 
 def labels_json(labels: Labels, name: str) -> dict[str, Any]:
     """The labels as they are stored under `name`: texts, and whether they are keys."""
     keys = bool(labels) and isinstance(labels[0], str)
-    return {"keys": keys, name: [str(label) for label in labels]}
+    return {"keys": keys, name: list(labels) if keys else [str(label) for label in labels]}
 
 
 def labels_of(stored: Mapping[str, Any], name: str) -> Labels:
     """The labels that `labels_json` stored."""
     texts = stored[name]
     return tuple(texts) if stored["keys"] else tuple(int(label) for label in texts)
+
+
+def label_columns(labels: Labels) -> dict[str, NDArray[Any]] | None:
+    """Many labels as a column: numbers as they are; keys as a text in UTF-8, one key a line. None where a number takes
+    more than 64 bits, or a key more than one line."""
+    if isinstance(labels[0], int):
+        return {"labels": np.array(labels, dtype=np.uint64)} if max(labels) < 2**64 else None
+    lines = LINE.join(cast(tuple[str, ...], labels))
+    return {"lines": np.frombuffer(lines.encode(), np.uint8)} if lines.count(LINE) == len(labels) - 1 else None
+
+
+def labels_in(columns: Mapping[str, NDArray[Any]]) -> Labels:
+    """The labels that `label_columns` made a column of."""
+    if "labels" in columns:
+        return tuple(columns["labels"].tolist())
+    return tuple(columns["lines"].tobytes().decode().split(LINE))
 
 
 def ascending(labels: Labels) -> bool:
@@ -32,7 +53,7 @@ def ascending(labels: Labels) -> bool:
 def are_labels(labels: Labels, domain: Domain) -> bool:
     """Whether a question about this domain has these labels: keys where none are declared, else numbers of its bins."""
     if not domain.declared:
-        return all(isinstance(label, str) for label in labels)
+        return set(map(type, labels)) <= {str}
     return all(isinstance(label, int) and 0 <= label < domain.size for label in labels)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,22 @@ from dpviz.model.answers.base import (
     strips_json,
     whole_sum,
 )
-from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import (
+    Labels,
+    are_labels,
+    ascending,
+    label_columns,
+    labels_in,
+    labels_json,
+    labels_of,
+    shown_labels,
+)
 from dpviz.model.domain import category_text
 from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
+
+LONG: Final = 1_000
+"""An answer of more bins is saved as columns, not as a text for each bin."""
 
 
 @register
@@ -52,19 +64,32 @@ class SparseTable(Answer):
 
     @classmethod
     def unpack(cls, packed: Packed) -> SparseTable:
-        labels, values = labels_of(packed.header, "labels"), np.asarray(packed.arrays["values"], dtype=np.int64)
+        return cls._of(labels_of(packed.header, "labels"), packed.arrays["values"])
+
+    @classmethod
+    def _of(cls, labels: Labels, column: NDArray[Any]) -> SparseTable:
+        """This table, where the parts of it that were stored fit together."""
+        values = np.asarray(column, dtype=np.int64)
         if values.shape != (len(labels),) or not ascending(labels):
             raise ReleaseFormat.damaged("a sparse answer has one value per label, ascending", f"{len(labels)} labels")
         return cls(labels, values)
 
     def to_json(self) -> dict[str, Any]:
-        """The form in which sparse tables have always been saved: all of it as texts."""
+        """All of it as texts, as sparse tables have always been saved; of a long one its columns, each as one text."""
+        columns = label_columns(self.labels) if len(self.labels) > LONG else None
+        if columns is not None:
+            narrow = np.array_equal(values := self.values.astype(np.int32), self.values)
+            columns["values"] = values if narrow else self.values
+            return {"kind": self.kind, **Packed({}, columns).to_json()}
         return {"kind": self.kind, **self.pack().header, "values": [str(value) for value in self.values.tolist()]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SparseTable:
+        if "arrays" in data:
+            columns = Packed.from_json(data).arrays
+            return cls._of(labels_in(columns), columns["values"])
         values = np.array([int(value) for value in data["values"]], dtype=np.int64)
-        return cls.unpack(Packed(dict(data), {"values": values}))
+        return cls._of(labels_of(data, "labels"), values)
 
     def fits(self, question: Question, max_items: int | None) -> bool:
         return are_labels(self.labels, question.domain)
