@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import lt
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def label_columns(labels: Labels) -> dict[str, NDArray[Any]] | None:
     more than 64 bits, or a key more than one line."""
     if isinstance(labels[0], int):
         return {"labels": np.array(labels, dtype=np.uint64)} if max(labels) < 2**64 else None
-    lines = LINE.join(cast(tuple[str, ...], labels))
+    lines = LINE.join(labels)
     return {"lines": np.frombuffer(lines.encode(), np.uint8)} if lines.count(LINE) == len(labels) - 1 else None
 
 
