@@ -47,8 +47,9 @@ def _words(column: Any) -> NDArray[np.uint64]:
     held = np.concatenate([held, np.zeros(WORD, dtype=np.uint8)])
     starts = ends[:-1] + _shared(column)
     windows = np.lib.stride_tricks.sliding_window_view(held, WORD)
-    words: NDArray[np.uint64] = windows[starts].view(">u8").reshape(-1).astype(np.uint64)
-    return words & KEPT[np.minimum(ends[1:] - starts, WORD)]
+    words = windows[starts].view(">u8").reshape(-1).astype(np.uint64)
+    own: NDArray[np.uint64] = words & KEPT[np.minimum(ends[1:] - starts, WORD)]
+    return own
 
 
 def _shared(column: Any) -> int:
