@@ -9,7 +9,6 @@ packages that a session with a page cannot do without. The notebook is run from 
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, expect
 
-from benchmarks.measured import Measured, interleave, ms
+from benchmarks.measured import Measured, interleave, ms, with_compiled_files
 from tests.browser.lab import READY, Lab, Notebook, open_browser
 
 IMPORTS = "import pandas, sqlalchemy, anywidget"
@@ -64,8 +63,7 @@ def table(rounds: int = 15, runs: int = 5) -> list[Measured]:
 
 def started(code: str, folder: Path) -> Callable[[], float]:
     """The seconds from the start of a new Python until it has done this code, in an empty folder."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+    environment = with_compiled_files(folder)
 
     def once() -> float:
         with tempfile.TemporaryDirectory(dir=folder) as place:
