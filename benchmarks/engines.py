@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +25,7 @@ from typing import Any
 import duckdb
 
 import dpviz as dv
-from benchmarks.measured import Measured, interleave, ms, wall
+from benchmarks.measured import Measured, interleave, most_memory, ms, wall
 from dpviz.engines import as_source
 from dpviz.mechanisms import TopK
 from dpviz.model.question import Question
@@ -146,7 +145,7 @@ def measured(size: int, rounds: int) -> dict[str, float]:
             times["release"].append(release())
             times["query"].append(query())
         connection.close()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = most_memory()
     return {name: median(found) for name, found in times.items()} | {"peak": peak}
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,7 @@ import numpy as np
 import pandas as pd
 
 import dpviz as dv
-from benchmarks.measured import Measured, interleave, ms, wall
+from benchmarks.measured import Measured, interleave, most_memory, ms, wall
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.session.session import Session
@@ -165,7 +164,7 @@ def measured(size: int, name: str, rounds: int = ROUNDS) -> dict[str, float]:
 
         times = interleave({"release": partial(wall, release), "query": partial(wall, query)}, rounds)
         connection.close()
-    return times | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return times | {"peak": most_memory()}
 
 
 def in_pandas(rows: int) -> list[Measured]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,6 +51,14 @@ def interleave(contestants: Mapping[str, Callable[[], float]], rounds: int) -> d
         for name, once in contestants.items():
             times[name].append(once())
     return {name: median(found) for name, found in times.items()}
+
+
+def most_memory() -> int:
+    """The most bytes that this process had in memory. Linux counts a process that was just forked as large as the one
+    that forked it, and `ru_maxrss` never forgets it; the mark in /proc is of the program that runs now."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text()) if status.exists() else None
+    return 1024 * int(found[1] if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def with_compiled_files(folder: Path) -> dict[str, str]:

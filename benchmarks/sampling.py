@@ -8,7 +8,6 @@ packed table of a million rows included. Public synthetic data.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measured import Measured, cpu_seconds, interleave, millions
+from benchmarks.measured import Measured, cpu_seconds, interleave, millions, most_memory
 from benchmarks.peers import peers
 from dpviz.exact import Decay
 from dpviz.laws.product import Rounds, beta_for
@@ -62,7 +61,7 @@ def row_of_bits(people: int, columns: int, noise: str) -> dict[str, float]:
     means = noisy_means(rows, plan, bits)
     draw_rows(means.sums, means.one, means.flipped, 1, bits)
     seconds = time.perf_counter() - began
-    return {"seconds": seconds, "bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    return {"seconds": seconds, "bytes": most_memory()}
 
 
 def alone(people: int, columns: int, noise: str) -> dict[str, float]:
