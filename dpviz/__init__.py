@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Tree as Tree
     from dpviz.model.combination import combine as combine
     from dpviz.model.domain import Domain as Domain
+    from dpviz.model.partition import Partition as Partition
     from dpviz.model.public import PublicTable as PublicTable
     from dpviz.model.public import PublicTop as PublicTop
     from dpviz.model.question import Between as Between
@@ -95,6 +96,7 @@ _HOME = {
     "IsotonicExplorer": "dpviz.widgets",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
+    "Partition": "dpviz.model.partition",
     "PayWhatYouGetTape": "dpviz.widgets",
     "PlanPane": "dpviz.widgets",
     "ProductSamplerTrace": "dpviz.widgets",

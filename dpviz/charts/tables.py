@@ -9,8 +9,8 @@ from dpviz.boundary import plain_arguments
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.model.answers.base import Among
-from dpviz.model.release import Release, listed
+from dpviz.model.answers.base import Among, Grid, listed
+from dpviz.model.release import Release
 
 SHORT = 12
 """How many rows a notebook shows; `to_frame` has all."""
@@ -36,12 +36,30 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
         release.answer.remark(release.reading),
     )
     about = f"<p>{escape(' '.join(filter(None, remarks)))}</p>"
-    rows = _rows(release, level, most) if release.answer.has_rows else ""
+    answer = release.answer
+    if (grid := answer.side_by_side(release.reading)) is not None:
+        rows = _grid(grid, most)
+    else:
+        rows = _rows(release, level, most) if answer.has_rows else ""
     return f"<div class='mathjax_ignore tex2jax_ignore'>{head}{about}{rows}</div>"
+
+
+def _grid(grid: Grid, most: int | None) -> str:
+    """The answers about all parts side by side."""
+    heads = "".join(f"<th scope='col'>{escape(name)}</th>" for name in grid.heads)
+    lines = [
+        f"<tr><th scope='row'>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        for name, *cells in grid.rows[slice(most)]
+    ]
+    if most is not None and (more := len(grid.rows) - most) > 0:
+        lines.append(f"<tr><td colspan='{len(grid.heads)}'>… {more:,} more rows, in to_frame()</td></tr>")
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def errors_sentence(release: Release, beta: Fraction) -> str:
     """`95 in 100: any one bin ±30 (exact), all 42 at once ±67 (exact).`; nothing where there are no values."""
+    if release.answer.parts is not None:
+        return errors_sentence(next(iter(release.groups.values())), beta)
     axis, answer = release.axis, release.answer
     if not answer.has_values:
         return ""

@@ -131,6 +131,24 @@ def sum_users(
     return sum_rows(touched[pair], values * np.clip(most[pair] - _before(pair, times), 0, times), size)
 
 
+def kept_parts(parts: NDArray[np.int64], size: int, users: Users, most: int, salt: str) -> NDArray[np.int64]:
+    """The part of each row, or -1 where it has none, or one that its user does not keep: each keeps the `most` first of
+    those that any of its rows is in, by a digest of the salt, the user and the part.
+
+    The salt is the partition's and no question's, and no row is left out before: so a user keeps the same parts
+    whatever is asked, however it is chosen what to ask.
+    """
+    counted = (parts >= 0) & (users.codes >= 0)
+    pairs, at = np.unique(users.codes[counted] * size + parts[counted], return_inverse=True)
+    user, part = np.divmod(pairs, size)
+    order = _ranked(salt, users, user, _named(part, None), groups=user)
+    stays = np.empty(len(pairs), dtype=np.bool_)
+    stays[order] = _before(user[order], np.ones(len(pairs), dtype=np.int64)) < most
+    kept = np.full_like(parts, -1)
+    kept[counted] = np.where(stays[at], parts[counted], -1)
+    return kept
+
+
 def within(
     unit: Unit,
     size: int,

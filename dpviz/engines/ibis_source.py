@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
@@ -210,7 +210,7 @@ class IbisSource(Unstored, Source):
     def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts; refuses what cannot be counted."""
         self._schema.check(question, unit, need)
-        domains = question.domain.factors
+        domains = (*question.domain.factors, *(() if question.partition is None else question.partition.domain.factors))
         keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
         for name in [*keys, *([] if unit.is_row else [unit.of])]:
             if self._stored[name].startswith("float"):
@@ -314,7 +314,8 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     names = tuple(dict.fromkeys([*question.columns, *users]))
     total = question.aggregate if isinstance(question.aggregate, Sum) else None
     measured = set(question.aggregate.columns)
-    measured |= {factor.columns[0] for factor in domain.factors if isinstance(factor, IntegerDomain | IntervalDomain)}
+    factors = (*domain.factors, *(() if question.partition is None else question.partition.domain.factors))
+    measured |= {factor.columns[0] for factor in factors if isinstance(factor, IntegerDomain | IntervalDomain)}
     measured |= {name for name, condition in question.where.items() if isinstance(condition, Between)}
     table, found = text_numbers(
         table,
@@ -328,6 +329,14 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         return Hidden(_table(table.filter(*passing) if passing else table, domain, cells, fallback or (), need))
     inside = [cells[one.columns[0]].has_bin(one) for one in domain.factors if one.declared and fallback is None]
     passing += [rule for rules in inside for rule in rules]
+    chosen = None
+    if question.partition is not None and question.part is not None:
+        part = assign_bins(question.partition.domain, cells, "int64", None)
+        here = [*(rule for one in question.partition.domain.factors for rule in cells[one.columns[0]].has_bin(one))]
+        passing += [*here, part == whole(question.part, "int64")]
+        if not unit.is_row and question.partition.cut is not None:
+            of_users = table.filter(*here, cells[unit.of].value.notnull())
+            chosen = of_users.select(item=part, user=cells[unit.of].value)
     key = domain.column if isinstance(domain, KeyDomain) else None
     item = assign_bins(domain, cells, numbers_for(domain), fallback) if key is None else cells[key].value
     picked = {"item": item}
@@ -347,6 +356,8 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
             return counted[name].cast("string")
         return read(counted[name], kinds[of]).text
 
+    if chosen is not None:
+        rows = rows.semi_join(_in_part(chosen, question, lambda touched: text("user", touched)), "user")
     if total is not None:
         rows = with_steps(present(rows), Scale.of(total))
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
@@ -430,6 +441,18 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     pairs = _within(unit.max_records, pairs, [pairs.user], [pairs.rank])
     pairs = pairs.filter(pairs.times > 0)
     return pairs.group_by("item").agg(count=whole_total(pairs.times))
+
+
+def _in_part(touched: Any, question: Question, user: Callable[[Any], Any]) -> Any:
+    """The users who keep the part that is asked, as bounding.py has it: of the parts that any of their rows is in, it
+    is among the first ones by digest."""
+    assert question.partition is not None and question.partition.cut is not None and question.part is not None
+    touched = present(touched.distinct())
+    name = touched.item.cast("string")
+    rank = (ibis.literal(question.parts_salt) + user(touched).hexdigest("md5") + name).hexdigest("md5") + name
+    placed = touched.mutate(place=_row_number().over(group_by=touched.user, order_by=rank, rows=(None, 0)))
+    here = placed.item == whole(question.part, "int64")
+    return placed.filter(here, placed.place <= question.partition.cut).select("user")
 
 
 def _within(most: int, rows: Any, groups: Sequence[Any], order: Sequence[Any]) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
-from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, sum_rows, sum_users
+from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
 from dpviz.engines.schema import Schema, called, declared
 from dpviz.engines.steps import Scale, steps_of
@@ -51,7 +51,7 @@ class PandasSource(Unstored, Source):
     would type a number, and True is 1.
     """
 
-    __slots__ = ("_cells", "_schema")
+    __slots__ = ("_cells", "_kept", "_schema")
 
     def __init__(self, frame: object, *, name: str, schema: Mapping[str, str] | None = None) -> None:
         held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
@@ -63,6 +63,7 @@ class PandasSource(Unstored, Source):
         name = called(name)
         self._schema = Schema(name, declared(withhold_errors(_inferred, held), schema))
         self._cells = Hidden(withhold_errors(_copied, held))
+        self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
     @property
     def name(self) -> str:
@@ -126,16 +127,16 @@ class PandasSource(Unstored, Source):
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
         first, *others = question.domain.factors
-        every_row = unit.is_row and question.fallback is None and not question.where and not question.aggregate.columns
-        if every_row and not others and question.bins <= PIECE:
+        plain = question.fallback is None and not question.filtered and not question.aggregate.columns
+        if unit.is_row and plain and not others and question.bins <= PIECE:
             return DenseCounts(count_pieces(self._read(first.columns[0]).pieces(first), question.bins))
-        bins = self._filtered(self._place(question), question)
+        bins = self._filtered(self._place(question.domain, question.fallback), question, unit)
         return DenseCounts(self._added(bins, question.bins, question, unit))
 
     def _sparse(self, question: Question, unit: Unit) -> Statistic:
         """Number the bins that occur by their rank, and count those."""
         labels, ranks = self._occurring(question)
-        ranks = self._filtered(ranks, question)
+        ranks = self._filtered(ranks, question, unit)
         counts = self._added(ranks, len(labels), question, unit, labels)
         occupied = counts != 0
         return SparseCounts(labels[occupied], counts[occupied])
@@ -154,17 +155,34 @@ class PandasSource(Unstored, Source):
             return count_rows(bins, size)
         return count_users(bins, size, self._read(unit.of).users, unit, question.id, labels)
 
-    def _filtered(self, bins: Bins, question: Question) -> Bins:
-        """The bins, NONE where a row does not pass the question's filters."""
+    def _filtered(self, bins: Bins, question: Question, unit: Unit) -> Bins:
+        """The bins, NONE where a row does not pass the question's filters, or is not in the part that is asked."""
         for name, condition in question.where.items():
             bins = np.where(self._read(name).passes(condition), bins, NONE)
+        if question.partition is not None and question.part is not None:
+            bins = np.where(self._parts(question, unit) == question.part, bins, NONE)
         return bins
+
+    def _parts(self, question: Question, unit: Unit) -> Bins:
+        """The part of each row in which its unit counts, or NONE. Kept for the next part."""
+        by = question.partition
+        assert by is not None
+        asked = question.parts_salt, by.cut, unit.of
+        known = self._kept.take()
+        if asked not in known:
+            parts, cut = self._place(by.domain, None), by.cut
+            if cut is not None and not unit.is_row:
+                parts = kept_parts(parts, by.size, self._read(unit.of).users, cut, question.parts_salt)
+            known.clear()
+            known[asked] = parts
+        found: Bins = known[asked]
+        return found
 
     def _ones(self, question: Question, unit: Unit) -> Statistic:
         """One column after the other, so that no more than one is in memory as bins."""
         ones, records = [], 0
-        for bins in self._columns(question):
-            passing = self._filtered(bins, question)
+        for bins in self._columns(question.domain, question.fallback):
+            passing = self._filtered(bins, question, unit)
             ones.append(np.count_nonzero(passing == 1))
             records = int(np.count_nonzero(passing != NONE))
         return ColumnOnes(np.array(ones, dtype=np.int64), records)
@@ -172,24 +190,24 @@ class PandasSource(Unstored, Source):
     def _bits(self, question: Question, unit: Unit) -> Statistic:
         """Packed column after column, for a table of bytes would take eight times the memory."""
         columns, packed = len(question.domain.factors), np.zeros((0, 0), dtype=np.uint8)
-        for at, bins in enumerate(self._columns(question)):
+        for at, bins in enumerate(self._columns(question.domain, question.fallback)):
             if at == 0:
                 packed = np.zeros((len(bins), -(-columns // 8)), dtype=np.uint8)
             packed[:, at // 8] |= (bins == 1).astype(np.uint8) << (7 - at % 8)
         if question.where:
-            packed = packed[self._filtered(np.zeros(len(packed), dtype=np.int64), question) != NONE]
+            packed = packed[self._filtered(np.zeros(len(packed), dtype=np.int64), question, unit) != NONE]
         return RecordBits(columns, packed)
 
-    def _columns(self, question: Question) -> Iterator[Bins]:
+    def _columns(self, domain: Domain, fallback: Sequence[int] | None) -> Iterator[Bins]:
         """Each row's bin, one column after the other; NONE only where such rows are left out."""
-        factors = question.domain.factors
-        for factor, beside in zip(factors, question.fallback or [NONE] * len(factors), strict=True):
+        factors = domain.factors
+        for factor, beside in zip(factors, fallback or [NONE] * len(factors), strict=True):
             bins = self._read(factor.columns[0]).assign_bins(factor)
             yield bins if beside == NONE else np.where(bins == NONE, beside, bins)
 
-    def _place(self, question: Question) -> Bins:
-        bins, *others = self._columns(question)
-        for factor, place in zip(question.domain.factors[1:], others, strict=True):
+    def _place(self, domain: Domain, fallback: Sequence[int] | None) -> Bins:
+        bins, *others = self._columns(domain, fallback)
+        for factor, place in zip(domain.factors[1:], others, strict=True):
             bins = np.where((bins == NONE) | (place == NONE), NONE, bins * factor.size + place)
         return bins
 

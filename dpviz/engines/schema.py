@@ -52,7 +52,8 @@ class Schema:
                 "a table is counted into one number per bin of a domain",
                 "ask for counts: give the domain alone",
             )
-        for domain in question.domain.factors:
+        beside = () if question.partition is None else question.partition.domain.factors
+        for domain in (*question.domain.factors, *beside):
             if isinstance(domain, KeyDomain):
                 self.kind(domain.column)
             elif isinstance(domain, CategoryDomain):

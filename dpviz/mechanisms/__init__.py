@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.tree import Tree as Tree
     from dpviz.model.mechanism import Mechanism
     from dpviz.model.opening import Opening
+    from dpviz.model.question import Question
+    from dpviz.model.ways import Ways
+    from dpviz.privacy.unit import Unit
 
 _RELEASED: Final = {
     "Dense": "dense",
@@ -68,7 +71,10 @@ _RELEASED: Final = {
 _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
 """What opens a sub-session, and its file, by the name that ledgers keep it under."""
 
-_FILES: Final = {**_RELEASED, **_OPENED}
+_OF_PARTS: Final = {"Groups": "groups"}
+"""What answers a question about each part of the data with one of the others, and its file."""
+
+_FILES: Final = {**_RELEASED, **_OPENED, **_OF_PARTS}
 
 RECORD: Final = Path(__file__).with_name("offers.json")
 """What a page lists of each mechanism. `python -m tests.mechanisms.declared` writes it from the classes."""
@@ -140,6 +146,9 @@ REGISTRY: Final[Registry[Mechanism]] = Registry(_RELEASED, RECORD)
 OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
 """Every kind of sub-session that `session.open` takes."""
 
+OF_PARTS: Final[Registry[Mechanism]] = Registry(_OF_PARTS)
+"""What a release about each part of the data is kept under; nobody names it."""
+
 
 def _loaded(name: str, file: str) -> Any:
     with without_collector():
@@ -193,8 +202,16 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return named(name).from_parameters(parameters)
 
 
+def ways(inner: Mechanism, question: Question, unit: Unit) -> Ways:
+    """The ways to answer a question about each part of the data with this mechanism, all for its price."""
+    found: Ways = importlib.import_module(f"dpviz.mechanisms.{_OF_PARTS['Groups']}").ways(inner, question, unit)
+    return found
+
+
 def named(name: str) -> type[Mechanism]:
     """The class of the mechanism of that name."""
+    if name in OF_PARTS:
+        return OF_PARTS[name]
     if name not in REGISTRY:
         rule = f"a mechanism is one of {', '.join(REGISTRY)}"
         raise ParameterError.of(name, rule, meant(name, REGISTRY, "register it, or upgrade dpviz"))

@@ -135,6 +135,13 @@ class PayWhatYouGet(Parameters):
     def use_from_parameters(cls, parameters: dict[str, str]) -> Asking:
         return Asking.from_parameters(parameters)
 
+    def typical(self, unit: Unit) -> tuple[Use, Bound]:
+        use = Asking(self, min(10, self.symbols), 50)
+        try:
+            return use, use.bind(Question.of(Domain.keys(column="item")), unit)
+        except ParameterError:
+            return Asking(self, 1, 1), self.smallest(unit)
+
     def smallest(self, unit: Unit) -> AskingBound:
         return Asking(self, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
 

@@ -203,7 +203,7 @@ class Tree(Parameters):
             raise ParameterError.of(
                 'root="public"', "the total is public only under replace-one of rows", 'leave root="asked"'
             )
-        if question.where:
+        if question.filtered:
             raise ParameterError.of(
                 'root="public"', "a filter leaves rows out, so their total is not public", 'leave root="asked"'
             )

@@ -13,7 +13,7 @@ from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import Clamp, StoredLaw
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
-from dpviz.model.source import Tick, TopRules
+from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
 from dpviz.privacy.guarantee import Guarantee
@@ -113,6 +113,9 @@ class Bound:
     reuse: ClassVar[bool] = True
     """Whether further reads of the answer, or further draws from it, are free."""
 
+    way: ClassVar[str | None] = None
+    """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
+
     @property
     def max_items(self) -> int | None:
         """How many items an answer names at most, where it is a list or a set; None where it is neither."""
@@ -154,6 +157,14 @@ class Bound:
     def modes(self) -> tuple[Mode, ...]:
         """In which ways it can run; the first is the default."""
         return ("exact",)
+
+    def check_countable(self, source: Source) -> None:
+        """Refuse what the source cannot count for it."""
+        source.check(self.question, self.unit, self.needs)
+
+    def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
+        """What it draws from, counted by the source after the charge."""
+        return source.count(self.question, self.unit, self.needs, tick)
 
     def check_source(self, rules: TopRules) -> None:
         """Refuse a source that the proof of the price does not cover. By default any source of exact counts will do,

@@ -186,6 +186,11 @@ class Opening(Protocol):
         """The use that is the easiest to answer: where it is refused, nothing can be asked."""
         ...
 
+    def typical(self, unit: Unit) -> tuple[Use, Bound]:
+        """A use on the terms that nobody has to name, and the same bound: its errors say what to expect."""
+        use = self.use()
+        return use, self.smallest(unit)
+
     def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
         """A row of the transcript; without a use or a release, where they cannot be read or are not there."""
         ...

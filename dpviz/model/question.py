@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from hashlib import sha256
+from itertools import combinations
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module, shown, single_arguments
 from dpviz.errors import DomainError, ParameterError
-from dpviz.exact import Number, text
+from dpviz.exact import Number, text, whole
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
+from dpviz.model.partition import MOST_PARTS, Partition
 from dpviz.model.words import told
 from dpviz.names import NamedClass
 from dpviz.privacy.unit import Unit
@@ -51,11 +53,15 @@ class Question(metaclass=NamedClass):
     """How many units fall into each bin of `domain`, among the rows that pass `where`; or their sum, or their records.
 
     aggregate  what is asked for in each bin: the count of units, unless made by `Question.sum` or `Question.records`
+    by         parts of the data, each of which is asked by itself; None where all rows are asked together
+    part       the number of the one part that is asked; None where all are
     """
 
     domain: Domain
     where: Mapping[str, Condition] = field(default_factory=dict)
     aggregate: Aggregate = COUNT
+    by: Partition | NamedParts | None = None
+    part: int | None = None
 
     def __post_init__(self) -> None:
         if not is_domain(self.domain):
@@ -80,6 +86,24 @@ class Question(metaclass=NamedClass):
             )
         filters = {column_name(name): condition(value) for name, value in where.items()}
         object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
+        if self.by is not None:
+            self._check_parts(self.by)
+
+    def _check_parts(self, by: Partition | NamedParts) -> None:
+        if not self.aggregate.additive:
+            raise ParameterError.of(
+                f"a question for {self.aggregate.noun}", "parts are asked for counts or sums", "leave by= out"
+            )
+        if self.part is None and (twice := set(by.filtered) & set(self.where)):
+            raise ParameterError.of(
+                ", ".join(sorted(twice)), "a column is filtered in one place", "give it in where=, or in the parts"
+            )
+        if both := set(by.columns) & set(self.domain.columns):
+            raise DomainError.of(
+                ", ".join(sorted(both)), "a column makes the parts or the bins, not both", "ask for another column"
+            )
+        if self.part is not None and not 0 <= whole(self.part, "part", least=0) < by.size:
+            raise ParameterError.of(self.part, f"there are parts 0 to {by.size - 1:,}", "give one of them")
 
     @classmethod
     @plain_arguments
@@ -156,10 +180,35 @@ class Question(metaclass=NamedClass):
         domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
         return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 
+    def in_parts(self) -> list[Question]:
+        """The same question about each part, in their order."""
+        assert self.by is not None and self.part is None
+        if isinstance(self.by, Partition):
+            return [replace(self, part=part) for part in range(self.by.size)]
+        filters = self.by.filters.values()
+        return [replace(self, where={**self.where, **one}, part=part) for part, one in enumerate(filters)]
+
+    @property
+    def partition(self) -> Partition | None:
+        """The disjoint parts of which one or all are asked; None where there are none, or filters make them."""
+        return self.by if isinstance(self.by, Partition) else None
+
+    @property
+    def parts_salt(self) -> str:
+        """What the digests begin with by which a unit keeps its parts: the same for every question about them."""
+        assert self.partition is not None
+        return sha256(canonical({"parts": self.partition.domain.to_json()})).hexdigest()[:16]
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows may be left out that have a bin: by a filter, or because one part alone is asked."""
+        return bool(self.where) or self.part is not None
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that is read."""
-        return tuple(dict.fromkeys([*self.domain.columns, *self.aggregate.columns, *self.where]))
+        beside = () if self.by is None else self.by.columns
+        return tuple(dict.fromkeys([*self.domain.columns, *self.aggregate.columns, *self.where, *beside]))
 
     @property
     def fallback(self) -> tuple[int, ...] | None:
@@ -172,26 +221,26 @@ class Question(metaclass=NamedClass):
         return self.domain.size
 
     def to_json(self) -> dict[str, Any]:
-        filters: dict[str, Any] = {}
-        for name, value in self.where.items():
-            if isinstance(value, Between):
-                ends = {"low": value.low, "high": value.high}
-                filters[name] = {side: text(end) for side, end in ends.items() if end is not None}
-            else:
-                filters[name] = list(value)
-        return {"domain": self.domain.to_json(), "where": filters, **self.aggregate.to_json()}
+        filters = filters_json(self.where)
+        parts: dict[str, Any] = {} if self.by is None else {"by": self.by.to_json()}
+        parts |= {} if self.part is None else {"part": str(self.part)}
+        return {"domain": self.domain.to_json(), "where": filters, **self.aggregate.to_json(), **parts}
 
     @classmethod
     @plain_arguments
     def from_json(cls, data: Mapping[str, Any]) -> Question:
         """The question that `to_json` wrote. What it did not write is refused."""
-        parts = set(data) - {"aggregate"} if isinstance(data, Mapping) else set()
+        parts = set(data) - {"aggregate", "by", "part"} if isinstance(data, Mapping) else set()
         if parts != {"domain", "where"} or not isinstance(data["where"], Mapping):
-            rule = "a saved question must have a domain and a filter, perhaps an aggregate, and nothing else"
+            rule = "a saved question must have a domain and a filter, perhaps an aggregate and parts, and nothing else"
             raise ParameterError.of(as_given(data), rule, "write what question.to_json() returns")
-        filters: dict[str, Any] = {name: _saved(value) for name, value in data["where"].items()}
+        filters = filters_of(data["where"])
         aggregate = aggregate_from_json(data["aggregate"]) if "aggregate" in data else COUNT
-        return cls(Domain.from_json(data["domain"]), filters, aggregate)
+        by = parts_of(data["by"]) if "by" in data else None
+        part = int(data["part"]) if "part" in data else None
+        if part is not None and (by is None or str(part) != data["part"]):
+            raise ParameterError.of(as_given(data["part"]), "a saved part is one of a partition", "write to_json()")
+        return cls(Domain.from_json(data["domain"]), filters, aggregate, by, part)
 
     def canonical(self) -> bytes:
         """The bytes that name this question; part of a release's idempotency key."""
@@ -205,6 +254,8 @@ class Question(metaclass=NamedClass):
     def where_text(self) -> str:
         """`where chronic_index is from 1 to 5 and physical_limitation is 1`, or nothing."""
         parts = []
+        if self.partition is not None and self.part is not None:
+            parts.append(f"{self.partition.each} is {self.partition.domain.label(self.part)}")
         for name, value in self.where.items():
             if isinstance(value, Between):
                 low, high = (told(text(end or Fraction(0))) for end in (value.low, value.high))
@@ -221,8 +272,12 @@ class Question(metaclass=NamedClass):
     @property
     def text(self) -> str:
         """For a table row: `visits, 42 bins`."""
-        asked = self.aggregate.text(self.domain)
-        return f"{asked}, {self.where_text}" if self.where else asked
+        return ", ".join(filter(None, (self.aggregate.text(self.domain), self.where_text, self.each_text)))
+
+    @property
+    def each_text(self) -> str:
+        """`for each month`, where all parts are asked; else nothing."""
+        return "" if self.by is None or self.part is not None else f"for each {self.by.each}"
 
     def nouns(self, unit: Unit) -> str:
         """What a value is a number of: `person-years`, or of a sum its column.
@@ -234,7 +289,12 @@ class Question(metaclass=NamedClass):
         return self.aggregate.nouns(unit.nouns)
 
     def sentence(self, unit: Unit) -> str:
-        return self.aggregate.sentence(self.domain, unit.nouns, self.where_text)
+        return self._of_each(self.aggregate.sentence(self.domain, unit.nouns, self.where_text))
+
+    def _of_each(self, sentence: str) -> str:
+        """A sentence about one part as one about all: `For each month: How many …`."""
+        each = self.each_text
+        return f"{each[:1].upper()}{each[1:]}: {sentence[:1].lower()}{sentence[1:]}" if each else sentence
 
     def title(self, unit: Unit, which: str = "") -> str:
         """What is answered, for a heading; `which` says more of it, before the filter.
@@ -242,21 +302,22 @@ class Question(metaclass=NamedClass):
         >>> Question(Domain.integers(0, 40, column="visits")).title(Unit(noun="person-year"), "sorted")
         'Visits per person-year, sorted'
         """
-        return ", ".join(filter(None, (self.aggregate.title(self.domain, unit), which, self.where_text)))
+        parts = (self.aggregate.title(self.domain, unit), which, self.where_text, self.each_text)
+        return ", ".join(filter(None, parts))
 
     def ranked_sentence(self, unit: Unit, max_items: int) -> str:
         """The same question where the answer names items instead of counting every bin."""
-        among = f" {self.where_text}" if self.where else ""
+        among = f" {self.where_text}" if self.where_text else ""
         items = self.domain.items
         known = f", out of {self.domain.choices}" if self.domain.declared else f"; no list of all {items} is needed"
         many = "One" if max_items == 1 else f"Up to {max_items:,}"
-        return f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}."
+        return self._of_each(f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}.")
 
     def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True) -> str:
         """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""
         column = self.domain.columns_text.replace("_", " ")
         heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {max_items:,} by {unit.nouns}"
-        return heading + (f", {self.where_text}" if self.where else "")
+        return ", ".join(filter(None, (heading, self.where_text, self.each_text)))
 
     @property
     def python(self) -> str:
@@ -313,18 +374,7 @@ class Question(metaclass=NamedClass):
 
     @property
     def _where(self) -> str:
-        if not self.where:
-            return ""
-        parts = []
-        for name, value in self.where.items():
-            if isinstance(value, Between):
-                ends = {"low": value.low, "high": value.high}
-                shown = ", ".join(f'{side}="{text(end)}"' for side, end in ends.items() if end is not None)
-                parts.append(f"{quoted(name)}: dv.Between({shown})")
-            else:
-                values = ", ".join(quoted(one) for one in value)
-                parts.append(f"{quoted(name)}: [{values}]")
-        return f"where={{{', '.join(parts)}}}"
+        return f"where={{{written(self.where)}}}" if self.where else ""
 
 
 def _saved(value: object) -> object:
@@ -338,6 +388,134 @@ def _saved(value: object) -> object:
             "write what question.to_json() returns",
         )
     return Between(**value)
+
+
+@dataclass(frozen=True)
+class NamedParts:
+    """Parts by name, each a public filter. A row may be in several of them, where the filters do not rule it out.
+
+    filters  what passes in each part, column by column
+
+    >>> seasons = {"winter": {"month": ["12", "1", "2"]}, "all year": {"month": Between(low=1)}}
+    >>> parts(seasons).apart, parts({"cold": {"t": Between(high=0)}, "warm": {"t": Between(low=1)}}).apart
+    (False, True)
+    """
+
+    filters: Mapping[str, Mapping[str, Condition]]
+
+    each: ClassVar[str] = "part"
+    cut: ClassVar[None] = None
+    max_parts: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        named = shown(self.filters)
+        fine = isinstance(named, dict) and all(
+            type(name) is str and isinstance(one, dict) for name, one in named.items()
+        )
+        if not fine or not named or len(named) > MOST_PARTS:
+            raise ParameterError.of(
+                as_given(self.filters) if not fine else f"{len(named):,} parts",
+                f"named parts are 1 to {MOST_PARTS:,} filters by their names",
+                'write by={"winter": {"month": [12, 1, 2]}, "summer": {"month": [6, 7, 8]}}',
+            )
+        filters = {
+            name: MappingProxyType({column_name(column): condition(value) for column, value in sorted(one.items())})
+            for name, one in named.items()
+        }
+        object.__setattr__(self, "filters", MappingProxyType(filters))
+
+    @property
+    def size(self) -> int:
+        """How many parts there are."""
+        return len(self.filters)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.filters)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that make the parts and no bins: a filter may be about a column of the bins, too."""
+        return ()
+
+    @property
+    def filtered(self) -> tuple[str, ...]:
+        """The columns that the filters are about."""
+        return tuple(dict.fromkeys(column for one in self.filters.values() for column in one))
+
+    @property
+    def apart(self) -> bool:
+        """Whether the filters by themselves rule out that a row is in two parts."""
+        return all(_apart(one, other) for one, other in combinations(self.filters.values(), 2))
+
+    @property
+    def text(self) -> str:
+        return f"{self.size:,} named parts"
+
+    @property
+    def python(self) -> str:
+        """The argument that makes them."""
+        return f"{{{', '.join(f'{quoted(name)}: {{{written(one)}}}' for name, one in self.filters.items())}}}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"named": [[name, filters_json(one)] for name, one in self.filters.items()]}
+
+
+def _apart(one: Mapping[str, Condition], other: Mapping[str, Condition]) -> bool:
+    """Whether two filters let no row pass together, for they ask for other values in one of the columns."""
+    return any(column in other and _disjoint(value, other[column]) for column, value in one.items())
+
+
+def _disjoint(one: Condition, other: Condition) -> bool:
+    if isinstance(one, Between) and isinstance(other, Between):
+        ends = (one.high, other.low), (other.high, one.low)
+        return any(high is not None and low is not None and high < low for high, low in ends)
+    return isinstance(one, tuple) and isinstance(other, tuple) and not set(one) & set(other)
+
+
+def parts(asked: object) -> Partition | NamedParts:
+    """The parts that somebody named: a Partition, a domain of which a unit may be in every bin, or filters by name."""
+    if type(asked) in (Partition, NamedParts):
+        return asked  # type: ignore[return-value]
+    return NamedParts(asked) if isinstance(asked, Mapping) else Partition(asked)  # type: ignore[arg-type]
+
+
+def parts_of(stored: Any) -> Partition | NamedParts:
+    """The parts that `to_json` of either wrote."""
+    if not isinstance(stored, Mapping) or set(stored) != {"named"}:
+        return Partition.from_json(stored)
+    return NamedParts({name: filters_of(one) for name, one in stored["named"]})
+
+
+def filters_json(where: Mapping[str, Condition]) -> dict[str, Any]:
+    """Filters as a question is saved with them."""
+    filters: dict[str, Any] = {}
+    for name, value in where.items():
+        if isinstance(value, Between):
+            ends = {"low": value.low, "high": value.high}
+            filters[name] = {side: text(end) for side, end in ends.items() if end is not None}
+        else:
+            filters[name] = list(value)
+    return filters
+
+
+def filters_of(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """What `filters_json` wrote."""
+    return {name: _saved(value) for name, value in stored.items()}
+
+
+def written(where: Mapping[str, Condition]) -> str:
+    """Filters as they are typed, without the braces."""
+    parts = []
+    for name, value in where.items():
+        if isinstance(value, Between):
+            ends = {"low": value.low, "high": value.high}
+            shown = ", ".join(f'{side}="{text(end)}"' for side, end in ends.items() if end is not None)
+            parts.append(f"{quoted(name)}: dv.Between({shown})")
+        else:
+            values = ", ".join(quoted(one) for one in value)
+            parts.append(f"{quoted(name)}: [{values}]")
+    return ", ".join(parts)
 
 
 def condition(value: object) -> Condition:

@@ -6,14 +6,12 @@ import json
 import pkgutil
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-
-import numpy as np
 
 from dpviz import files
 from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
@@ -22,7 +20,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
-from dpviz.model.answers.base import Among, Values, value_columns
+from dpviz.model.answers.base import Among, Values, listed, value_columns
 from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid
 from dpviz.model.domain import one_of
@@ -181,6 +179,8 @@ class Release(Askable):
     def promise(self) -> str:
         """What the release protects, in words; an answer of a sub-session is protected with all its others."""
         together = f", for all answers of entry {self.number} together" if self.used else ""
+        if self.question.part is not None and self.question.by is not None:
+            together = f", for all {self.question.by.size:,} parts together"
         return f"{self.guarantee.sentence}{together}"
 
     @property
@@ -188,6 +188,12 @@ class Release(Askable):
         """`ε = 0.1`, as paid; of a sub-session's answer, the part of what was paid when that was opened."""
         if self.used:
             return self.used
+        if self.question.part is not None and self.question.by is not None:
+            return f"{self._price} for all {self.question.by.size:,} parts together"
+        return self._price
+
+    @property
+    def _price(self) -> str:
         return ", ".join(part.replace(" ", " = ", 1) for part in self.guarantee.loss.short.split(", "))
 
     @property
@@ -211,6 +217,24 @@ class Release(Askable):
         if not self.answer.has_rows:
             self.answer.rows(self.reading)  # refuses, in the words of the shape
         return list(self.axis.labels)
+
+    @cached_property
+    def groups(self) -> Mapping[str, Release]:
+        """The answer about each part by the part's name, where the question was asked about each: releases that are
+        read, charted and added up as any other. They share one price, which is that of all parts together."""
+        by, answers = self.question.by, self.answer.parts
+        if by is None or answers is None:
+            raise ReleaseFormat.of(
+                self.answer.kind, "this question was not asked about parts", "give by= to session.release"
+            )
+        parts = zip(by.names, self.terms.of_parts(answers), answers, strict=True)
+        return {name: self._about(terms, answer) for name, terms, answer in parts}
+
+    def _about(self, terms: Terms, answer: Answer) -> Release:
+        """The answer about one part, of the same entry."""
+        part = replace(self, terms=terms, answer=answer)
+        object.__setattr__(part, "_ledger", self._ledger)
+        return part
 
     @property
     def record(self) -> dict[str, str]:
@@ -338,6 +362,11 @@ class Release(Askable):
         """
         import pandas as pd
 
+        if self.answer.parts is not None:
+            frames = {name: part.to_frame(beta, reader) for name, part in self.groups.items()}
+            for name, frame in frames.items():
+                frame.insert(0, self.axis.name, name)
+            return pd.concat(frames.values(), ignore_index=True)
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
             columns |= value_columns(self.answer.read(self.reading, reader=reader))
@@ -472,11 +501,6 @@ class PaidAnswer:
 
     def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
         return self.release.error.estimator(reader).all_bins(beta)
-
-
-def listed(values: Values) -> list[Any]:
-    """Released values as numbers of Python, or enclosures."""
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
 def with_checksum(body: Mapping[str, Any]) -> bytes:

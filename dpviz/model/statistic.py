@@ -6,9 +6,10 @@ behind `take` and `each`, whose only callers are mechanisms; nothing here prints
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -26,6 +27,7 @@ class StatisticKind(Enum):
     TOP = "the largest counts and the next one"
     ONES = "how many records have the second label, column by column"
     BITS = "a table of bits, one row per record"
+    GROUPED = "another statistic for each part of the data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +224,27 @@ class TopCounts(Statistic):
         """Labels, exact counts, and the next count. For mechanisms and for tests on public data."""
         items, counts, next_count = self._hidden
         return items, counts, next_count
+
+
+class GroupedCounts(Statistic):
+    """A statistic for each of some disjoint parts, counted when it is taken: no more than one is in memory."""
+
+    __slots__ = ()
+
+    def __init__(self, counts: Sequence[Callable[[], Statistic]]) -> None:
+        super().__init__(StatisticKind.GROUPED, len(counts), counts)
+
+    def each(self) -> Iterator[Statistic]:
+        """One after the other, in the order of the parts. For mechanisms and for tests on public data."""
+        for count in self._hidden:
+            yield count()
+
+    def settled(self) -> GroupedCounts:
+        return GroupedCounts([partial(_settled, count) for count in self._hidden])
+
+
+def _settled(count: Callable[[], Statistic]) -> Statistic:
+    return count().settled()
 
 
 class ColumnOnes(Statistic):

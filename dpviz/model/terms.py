@@ -6,8 +6,8 @@ there; only a release of format 1, which did not store them, has them worked out
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +159,13 @@ class Terms:
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
         return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
+
+    def of_parts(self, answers: Sequence[Answer]) -> list[Terms]:
+        """The same about each part, where the question was asked about each."""
+        found = self.law.of_part(self.unit)
+        assert found is not None
+        parts = zip(self.question.in_parts(), answers, strict=True)
+        return [replace(self, question=part, law=found[0], unit=found[1], shape=one.kind) for part, one in parts]
 
     def accepts(self, answer: Answer) -> bool:
         """Whether this can be the answer that was promised: its shape, what the question says of it, and its law."""

@@ -233,6 +233,8 @@ def python_call(question: Question, mechanism: Mechanism, verbs: Verbs) -> str:
     lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
     if question.where:
         lines.append(question.python_where)
+    if question.by is not None:
+        lines.append(f"by={question.by.python}")
     return f"{verbs.call}(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dpviz.boundary import protect_module, single_arguments
@@ -117,6 +117,10 @@ class Unit:
     @property
     def nouns(self) -> str:
         return plural(self.noun)
+
+    def in_part(self) -> Unit:
+        """The same unit as it comes and goes in one of some disjoint parts: how many rows are there is not public."""
+        return replace(self, relation="add-remove", n=None)
 
     def l1(self, bins: int | None = None) -> int:
         """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dpviz.boundary import as_given
 from dpviz.errors import ParameterError, short
-from dpviz.mechanisms import REGISTRY
+from dpviz.mechanisms import REGISTRY, ways
 from dpviz.model.mechanism import Bound, Mechanism, Mode
-from dpviz.model.question import Question
+from dpviz.model.question import Question, parts
 from dpviz.model.source import Source
+from dpviz.model.ways import WAYS, Way, Ways
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import check_readable
 
@@ -19,14 +21,54 @@ def bind(
 ) -> Bound:
     """The mechanism, bound to the question and the unit, once the source has said that it can count for it."""
     asked = Question.of(question, where)
-    if not REGISTRY.has_class(type(mechanism)):
+    _known(mechanism)
+    if asked.by is not None and asked.part is None:
         raise ParameterError.of(
-            as_given(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
+            asked.each_text, "a question about each part is asked with by=", "give the domain, and by= beside it"
         )
     bound = mechanism.bind(asked, unit)
     check_support(source, bound)
     check_readable(bound)
     return bound
+
+
+def _known(mechanism: object) -> None:
+    if not REGISTRY.has_class(type(mechanism)):
+        raise ParameterError.of(
+            as_given(mechanism), f"a mechanism is one of {', '.join(REGISTRY)}", 'write dv.Dense(epsilon="1/2")'
+        )
+
+
+def bind_ways(
+    source: Source,
+    unit: Unit,
+    question: object,
+    mechanism: Mechanism,
+    where: Mapping[str, object] | None,
+    by: object,
+    way: Way | None,
+) -> Ways:
+    """The question about each part, every way to pay for it bound or refused; the one that was asked for alone, where
+    one was."""
+    asked = Question.of(question, where)
+    if asked.by is not None:
+        raise ParameterError.of("by", "this question has its parts already", "give by= in one place")
+    if way is not None and way not in WAYS:
+        raise ParameterError.of(
+            as_given(way), f"parts are answered {', '.join(WAYS)}", "leave way out: the plan names the best one"
+        )
+    _known(mechanism)
+    found = ways(mechanism, replace(asked, by=parts(by)), unit)
+    for bound in found.values():
+        if isinstance(bound, Bound):
+            check_support(source, bound)
+            check_readable(bound)
+    if way is None:
+        return found
+    only = found[way]
+    if isinstance(only, ParameterError):
+        raise only
+    return {way: only}
 
 
 def mode_of(bound: Bound, mode: Mode | None) -> Mode:
@@ -45,7 +87,7 @@ def mode_of(bound: Bound, mode: Mode | None) -> Mode:
 
 def check_support(source: Source, bound: Bound) -> None:
     """Refuse what the source cannot count, or not by the rules that the mechanism's proof needs."""
-    source.check(bound.question, bound.unit, bound.needs)
+    bound.check_countable(source)
     exact(source)
     bound.check_source(source.top)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
@@ -15,6 +15,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
+from dpviz.model.ways import CALLED, Way, Ways, best
 from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
@@ -41,6 +42,7 @@ class Plan:
     asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
     many  how many look-ups the error of several at once is about; None for the usual number
     verbs  what becomes of an answer: it is released, or drawn in a lesson
+    ways   of a question about each part, every way to share the price out, bound, or why it cannot be taken
     """
 
     bound: Bound
@@ -49,6 +51,24 @@ class Plan:
     asof: str = ""
     many: int | None = None
     verbs: Verbs = RELEASED
+    ways: Ways = field(default_factory=dict)
+
+    @classmethod
+    def of_ways(
+        cls,
+        ways: Ways,
+        budget: Budget | None = None,
+        remaining: Remaining | None = None,
+        asof: str = "",
+        verbs: Verbs = RELEASED,
+    ) -> Plan:
+        """The plan of the way that errs least to answer a question about each part, beside all the others."""
+        return cls(best(ways)[1], budget, remaining, asof, verbs=verbs, ways=dict(ways))
+
+    @property
+    def way(self) -> Way | None:
+        """The way that is planned, where the question is about each part."""
+        return cast("Way | None", self.bound.way)
 
     @single_arguments
     def among(self, look_ups: int) -> Plan:
@@ -159,6 +179,7 @@ class Plan:
             f"  guarantee    {self.price.sentence}",
         ]
         lines += error_lines(self.bound, self.many)
+        lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
         lines.append(f"  space        {stored}")
@@ -181,6 +202,22 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
         chance = "" if measure.certain else ", 95 in 100"
         lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")
     return lines
+
+
+def way_lines(ways: Ways, chosen: Way | None) -> list[str]:
+    """What each other way to share the price out would come to, by the first measure of error."""
+    lines = []
+    for way, bound in ways.items():
+        if way == chosen or not isinstance(bound, Bound):
+            continue
+        measure = bound.measures[0]
+        value = measure.at(NOTED)
+        told = "no error known" if value is None else f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
+        lines.append(f"  {CALLED[way] + ':':<24} {measure.words} {told}")
+    if chosen is None:
+        return []
+    why = ", which errs least" if lines else ""
+    return [f"  shared out   {CALLED[chosen]}{why}; each error is that of one part", *lines]
 
 
 def rival_lines(bound: Bound) -> list[str]:

@@ -192,7 +192,7 @@ class ReleaseJob:
         from dpviz.model.release import Release
 
         bound = self.bound
-        statistic = self.source.count(bound.question, bound.unit, bound.needs, running.tick)
+        statistic = bound.counted(self.source, running.tick)
         answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
         release = Release.of(
             bound,

@@ -25,11 +25,12 @@ from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
+from dpviz.model.ways import Way, Ways, best
 from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, exact, mode_of
+from dpviz.session.binding import bind, bind_ways, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.interrupts import nothing_charged
@@ -239,11 +240,36 @@ class Session(Custody):
     # ------------------------------------------------------------ plan: free
 
     @plain_arguments
-    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
-        """What a release would cost and how wrong it would be. Free, and blind to the data."""
-        bound = self._bind(question, mechanism, where)
+    def plan(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
+    ) -> Plan:
+        """What a release would cost and how wrong it would be. Free, and blind to the data.
+
+        by   the question about each of these parts, a `dv.Partition` or a declared domain, for the price of the
+             mechanism in all: the plan compares the ways to share it out, and is about the best
+        way  the one way that is planned
+        """
         remaining, asof = self.known()
-        return Plan(bound, remaining.total, remaining, asof)
+        if by is None:
+            return Plan(self._bind(question, mechanism, where), remaining.total, remaining, asof)
+        found = self._ways(question, mechanism, where, by, way)
+        return Plan.of_ways(found, remaining.total, remaining, asof)
+
+    def _ways(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        where: Mapping[str, object] | None,
+        by: object,
+        way: Way | None,
+    ) -> Ways:
+        return bind_ways(self._source, self._unit, question, mechanism, where, by, way)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         """Every check that can be made from public things alone."""
@@ -258,12 +284,16 @@ class Session(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
     ) -> Release:
         """Pay for an answer, and get it. The same call again gives the stored answer, free.
 
+        by     the question about each of these parts, a `dv.Partition` or a declared domain: one release, one price
+        way    how that price is shared out; left out, as the stored answer has it, or else in the way that errs least
         mode   "exact" (the law exactly) or "strict" (the finite-computer algorithm literally, rational laws only)
         key    any text: a fresh, paid draw of the same question
         retry  draw a lost or cancelled key again, and pay again
@@ -274,7 +304,7 @@ class Session(Custody):
         ReleaseInterrupted, in which Ctrl-C ends: it is a KeyboardInterrupt, so it stops a loop.
         """
         with nothing_charged():
-            bound, chosen, payment = self._order(question, mechanism, where, mode, key, retry)
+            bound, chosen, payment = self._order(question, mechanism, where, by, way, mode, key, retry)
         return self._runner.result(bound, chosen, payment)
 
     @plain_arguments
@@ -284,6 +314,8 @@ class Session(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -294,22 +326,41 @@ class Session(Custody):
         A cancelled `await` cancels the draw, and what it was charged stays charged; `asyncio.shield(handle)` lets it
         go on. A handle that is left behind goes on, too: the same call then gives the stored answer, free.
         """
-        return self._runner.start(*self._order(question, mechanism, where, mode, key, retry), watch)
+        return self._runner.start(*self._order(question, mechanism, where, by, way, mode, key, retry), watch)
 
     def _order(
         self,
         question: object,
         mechanism: Mechanism,
         where: Mapping[str, object] | None,
+        by: object,
+        way: Way | None,
         mode: Mode | None,
         key: str | None,
         retry: bool,
     ) -> tuple[Bound, Mode, Charge]:
         """What is to be drawn and what pays for it: every check of a release that needs no ledger."""
-        bound = self._bind(question, mechanism, where)
+        bound: Bound
+        if by is None:
+            bound = self._bind(question, mechanism, where)
+        else:
+            bound = self._way(self._ways(question, mechanism, where, by, way), mode, key)
         chosen = mode_of(bound, mode)
-        name = release_key(bound.question, self._unit, mechanism, chosen, checked_key(key))
+        name = self._named(bound, chosen, key)
         return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry)
+
+    def _named(self, bound: Bound, mode: Mode, key: str | None) -> str:
+        return release_key(bound.question, self._unit, bound.mechanism, mode, checked_key(key))
+
+    def _way(self, found: Ways, mode: Mode | None, key: str | None) -> Bound:
+        """The way of an entry that is there under this key, where one is; else the one that errs least. So the call
+        that asked for no way gets its answer again, also where a later dpviz would choose another."""
+        for bound in found.values():
+            if isinstance(bound, Bound):
+                with before_a_charge():
+                    if self._ledger.find(self._named(bound, mode_of(bound, mode), key)) is not None:
+                        return bound
+        return best(found)[1]
 
     # ------------------------------------------------------------ open: many questions, one charge
 

@@ -42,12 +42,18 @@ class OpeningPlan:
         return self.parameters.step_price(self.unit)
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What can be said of the error of a question on the terms that nobody has to name; each asks as it likes."""
+        return self.parameters.typical(self.unit)[1].measures
+
+    @property
     def affordable(self) -> bool:
         """Whether the price fits into what is left."""
         return self.remaining.admits(self.price)
 
     def __repr__(self) -> str:
         made, price = self.parameters, self.price
+        use, bound = made.typical(self.unit)
         return "\n".join(
             [
                 f"Plan (free, sees no data): {made!r}",
@@ -55,6 +61,8 @@ class OpeningPlan:
                 f"{stale(self.asof)}",
                 f"  guarantee    {price.sentence}, for all its answers together",
                 *(f"  {line}" for line in made.parts_text(self.unit)),
+                f"  asked with   {use.terms}:",
+                *error_lines(bound),
             ]
         )
 

@@ -20,9 +20,10 @@ from dpviz.model.release import Release
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, StatisticKind, Top, TopCounts
 from dpviz.model.terms import TEACHING
+from dpviz.model.ways import Way, best
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import bind, mode_of
+from dpviz.session.binding import bind, bind_ways, mode_of
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -65,9 +66,20 @@ class Teaching(Custody):
         return self._source.columns
 
     @plain_arguments
-    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
+    def plan(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
+    ) -> Plan:
         """The same plan as in a session, for a draw."""
-        return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
+        if by is None:
+            return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
+        found = bind_ways(self._source, self.unit, question, mechanism, where, by, way)
+        return Plan.of_ways(found, verbs=self.charter.verbs)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)
@@ -79,6 +91,8 @@ class Teaching(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         times: None = None,
         key: None = None,
@@ -91,6 +105,8 @@ class Teaching(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         times: int,
         key: None = None,
@@ -103,6 +119,8 @@ class Teaching(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         times: int | None = None,
         key: None = None,
@@ -122,7 +140,7 @@ class Teaching(Custody):
                 "leave key out; to see the same draw again, start dv.teaching with the same seed",
             )
         many = None if times is None else whole(times, "times")
-        bound, chosen = self._order(question, mechanism, where, mode)
+        bound, chosen = self._order(question, mechanism, where, mode, by, way)
         with self._starting:
             self._refuse_a_second()
             self._drawing = True
@@ -145,14 +163,24 @@ class Teaching(Custody):
             )
 
     def _order(
-        self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, mode: Mode | None
+        self,
+        question: object,
+        mechanism: Mechanism,
+        where: Mapping[str, object] | None,
+        mode: Mode | None,
+        by: object = None,
+        way: Way | None = None,
     ) -> tuple[Bound, Mode]:
-        bound = self._bind(question, mechanism, where)
+        bound: Bound
+        if by is None:
+            bound = self._bind(question, mechanism, where)
+        else:
+            bound = best(bind_ways(self._source, self.unit, question, mechanism, where, by, way))[1]
         return bound, mode_of(bound, mode)
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
         with self._one:
-            statistic = self._source.count(bound.question, self.unit, bound.needs, tick).settled()
+            statistic = bound.counted(self._source, tick).settled()
             answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
         return Release.of(
             bound,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from dpviz.model.domain import Domain
+from dpviz.model.partition import Partition
 from dpviz.model.question import Between, Question
 from dpviz.privacy.unit import Unit
 
@@ -143,7 +145,7 @@ def wide_questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
         domain = draw(wide_domains("a", kinds["a"]))
         domain = domain * draw(wide_domains("b", kinds["b"])) if draw(st.booleans()) else domain
         domain = domain * draw(wide_domains("user", kinds["user"])) if draw(st.integers(0, 3)) == 0 else domain
-    return Question.of(domain, draw(questions(kinds)).where)
+    return draw(of_a_part(Question.of(domain, draw(questions(kinds)).where), kinds))
 
 
 @st.composite
@@ -159,7 +161,18 @@ def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
         else:
             values = [0, 1, 3, 0.3, 1e23] if kinds[name] == "number" else TEXT[:-1]
             where[name] = draw(st.lists(st.sampled_from(values), min_size=1))
-    return Question.of(domain, where)
+    return draw(of_a_part(Question.of(domain, where), kinds))
+
+
+@st.composite
+def of_a_part(draw: st.DrawFn, question: Question, kinds: dict[str, str]) -> Question:
+    """The question, or now and then the same about one part, which the columns make that it does not ask for."""
+    free = sorted({"a", "b", "user"} - set(question.domain.columns))
+    if question.by is not None or not free or draw(st.integers(0, 2)):
+        return question
+    column = draw(st.sampled_from(free))
+    by = Partition(draw(domains(column, kinds[column])), draw(st.sampled_from([None, 1, 1, 2])))
+    return replace(question, by=by, part=draw(st.integers(0, by.size - 1)))
 
 
 units = st.one_of(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import md5
@@ -177,11 +177,31 @@ def user_of(row: Row, column: str, kinds: dict[str, str]) -> str | None:
 
 def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Iterator[tuple[str, int | str]]:
     """Each row that counts: its user (empty for a row unit) and its bin."""
+    kept = parts_kept(rows, question, unit, kinds)
     for row in rows:
         where = place(question.domain, row, kinds) if passes(question, row, kinds) else None
         user = "" if unit.is_row else user_of(row, unit.of, kinds)
-        if where is not None and user is not None:
+        if where is None or user is None:
+            continue
+        if question.part is None or (place(question.by.domain, row, kinds) == question.part and kept(user)):
             yield user, where
+
+
+def parts_kept(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Callable[[str], bool]:
+    """Whether a user counts in the part that is asked: of all parts that any of its rows is in, filtered out or not,
+    this is among the first `max_parts` by the MD5 of the partition, the MD5 of the user, and the part."""
+    if question.by is None or question.by.max_parts is None or unit.is_row:
+        return lambda user: True
+    touched: dict[str, set[int]] = {}
+    for row in rows:
+        user, part = user_of(row, unit.of, kinds), place(question.by.domain, row, kinds)
+        if user is not None and isinstance(part, int):
+            touched.setdefault(user, set()).add(part)
+    first = {
+        user: sorted(parts, key=lambda part: (hexed(f"{question.parts_salt}{hexed(user)}{part}"), part))
+        for user, parts in touched.items()
+    }
+    return lambda user: question.part in first.get(user, [])[: question.by.max_parts]
 
 
 def rank(question: Question, user: str, place: int | str) -> tuple[str, int | str]:

@@ -18,10 +18,9 @@ from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.sorted import TALL, SortedBound, ascending
 from dpviz.model.answers import Packed, Ranks, Reading
-from dpviz.model.answers.base import Among
+from dpviz.model.answers.base import Among, listed
 from dpviz.model.linear import UNBIASED, Query
 from dpviz.model.question import Question
-from dpviz.model.release import listed
 from dpviz.model.statistic import DenseCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit

@@ -325,6 +325,15 @@ def test_a_refusal_leaves_the_bytes_of_the_ledger(tmp_path: Path) -> None:
     assert (tmp_path / "test.ledger").read_bytes() == before
 
 
+def test_a_plan_of_a_sub_session_says_how_wrong_its_answers_would_be(tmp_path: Path) -> None:
+    it = session(tmp_path)
+    plan = it.plan_open(PAY_WHAT_YOU_GET)
+    asked = it.open(PAY_WHAT_YOU_GET).plan("dest", k=10, kbar=50)
+    errors = [measure.at(Fraction(1, 20)) for measure in plan.measures]
+    assert errors == [measure.at(Fraction(1, 20)) for measure in asked.measures] and errors[0] is not None
+    assert "asked with   k=10, kbar=50:" in repr(plan) and "to be listed" in repr(plan)
+
+
 def test_a_price_that_does_not_fit_opens_nothing(tmp_path: Path) -> None:
     it = session(tmp_path, budget=dv.Budget(epsilon="1", delta="1e-6"))
     plan = it.plan_open(PAY_WHAT_YOU_GET)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpviz.model.answers.buckets import Buckets as Buckets
     from dpviz.model.answers.chosen import Chosen as Chosen
     from dpviz.model.answers.compact import CompactTable as CompactTable
+    from dpviz.model.answers.grouped import Grouped as Grouped
     from dpviz.model.answers.key_count import KeyBound as KeyBound
     from dpviz.model.answers.log_sketch import LogSketch as LogSketch
     from dpviz.model.answers.queries import QueryAnswers as QueryAnswers
@@ -50,6 +51,7 @@ _HOME: Final = {
     "Chosen": "chosen",
     "CompactTable": "compact",
     "Draws": "records",
+    "Grouped": "grouped",
     "KeyBound": "key_count",
     "LogSketch": "log_sketch",
     "ProductRecord": "records",
@@ -74,6 +76,7 @@ __all__ = [
     "Chosen",
     "CompactTable",
     "Draws",
+    "Grouped",
     "Intervals",
     "KeyBound",
     "Listing",

@@ -235,6 +235,14 @@ def _array_of(stored: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
+class Grid:
+    """Texts side by side: the names of the columns, and rows of cells; a cell is empty where a part has no such row."""
+
+    heads: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
 class View:
     """What the page draws of an answer: the kind of view, plain texts, and named arrays of numbers."""
 
@@ -446,6 +454,15 @@ class Answer:
         """The record in words, its label in each column, where it is one."""
         self._refuse("this answer is not a drawn record", "read release.to_frame()")
 
+    @property
+    def parts(self) -> tuple[Answer, ...] | None:
+        """The answers about disjoint parts of the data, where it is made of one for each; else None."""
+        return None
+
+    def side_by_side(self, reading: Reading) -> Grid | None:
+        """The same side by side, for a table; None where it is not made of parts."""
+        return None
+
     def tree(self) -> TreeFit | None:
         """The noisy nodes, where the answer is made of those of a tree: what shows which of them a range uses. Else
         None."""
@@ -592,6 +609,11 @@ def _around_fractions(
     )
 
 
+def listed(values: Values) -> list[Any]:
+    """Released values as numbers of Python, or enclosures."""
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
 def value_columns(values: Values) -> dict[str, Any]:
     """The columns of a frame for released values: `value`; of enclosures their middles, with `value_low` and
     `value_high`, between which each value lies."""
@@ -674,6 +696,7 @@ _FILES: Final = {
     "buckets": "buckets",
     "chosen": "chosen",
     "compact": "compact",
+    "grouped": "grouped",
     "key count": "key_count",
     "log-sketch": "log_sketch",
     "product record": "records",

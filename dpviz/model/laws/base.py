@@ -87,6 +87,11 @@ class StoredLaw(Stored):
         """What is answered, as a heading, where it is no list."""
         return question.title(unit)
 
+    def of_part(self, unit: Unit) -> tuple[StoredLaw, Unit] | None:
+        """The law of the answer about one part of the data, and the unit as that protects it, where an answer is made
+        of one for each part; else None."""
+        return None
+
     @property
     def once(self) -> str:
         """Why another draw would be another release, for a law of records of which that is true; else nothing."""
@@ -135,6 +140,7 @@ _FILES: Final = {
     ("dense", 1): "dense",
     ("dense-gaussian", 1): "dense",
     ("exponential", 1): "ranking",
+    ("grouped", 1): "grouped",
     ("key count", 1): "key_count",
     ("log-sketch", 1): "log_sketch",
     ("noisy-list", 1): "ranking",

@@ -1,0 +1,305 @@
+"""Groups: another mechanism for each of some disjoint parts of the data, all for one price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.exact import counted, text
+from dpviz.model.answers import Answer, Grouped
+from dpviz.model.error import ErrorModel
+from dpviz.model.laws.grouped import GroupedLaw
+from dpviz.model.mechanism import Bound, Choice, Cost, Mechanism, Mode, Space
+from dpviz.model.partition import Partition
+from dpviz.model.question import NamedParts, Question
+from dpviz.model.source import Source, Tick, TopRules
+from dpviz.model.statistic import GroupedCounts, Need, Statistic
+from dpviz.model.ways import CALLED, WAYS, Way, Ways
+from dpviz.privacy.composition import basic
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, PureDP
+from dpviz.privacy.parallel import parallel, share
+from dpviz.privacy.range_bounded import calibrate
+from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.noise.bits import Bits
+
+
+@dataclass(frozen=True, repr=False)
+class Groups:
+    """Another mechanism for each part that a question is asked by; its epsilon and delta are the price of all parts.
+
+    inner  the mechanism, as it would be written for one question
+    way    "parallel": each part costs what one unit's parts may cost together, for the unit counts in `max_parts` of
+           them at most; "sequence": the prices of all parts add up; "zcdp": lists whose symbols add up as
+           zero-concentrated, over the parts that a unit may count in
+
+    Made by `session.plan(question, mechanism, by=...)`, which compares the ways, and by `session.release`.
+
+    Privacy: parallel: `dpviz.privacy.parallel`. sequence: basic composition, Dwork, Roth 2014, Theorem 3.16. zcdp:
+             the lists are the answers of a session of k symbols and one question for each part (Durfee, Rogers 2019,
+             Theorem 2, repaired as `PayWhatYouGet` has it, with the zero-concentrated drift); those about parts in
+             which a unit does not count have the same law without it.
+    """
+
+    inner: Mechanism
+    way: Way
+
+    name: ClassVar[str] = "Groups"
+    revision: ClassVar[int] = 1
+    about: ClassVar[str] = "Another mechanism for each part of the data."
+    delta_text: ClassVar[str] = "The mechanism that answers each part needs δ."
+    names_items: ClassVar[bool] = False
+    draws_records: ClassVar[bool] = False
+    first_choice: ClassVar[int] = 0
+
+    def parameters(self) -> dict[str, str]:
+        return {"way": self.way, "mechanism": self.inner.name, **self.inner.parameters()}
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        """Those of the inner mechanism are as long as it allows, which it checks itself."""
+        return 10_000
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Groups:
+        from dpviz.mechanisms import mechanism
+
+        inner = {name: value for name, value in parameters.items() if name not in ("way", "mechanism")}
+        way = next((way for way in WAYS if way == parameters["way"]), None)
+        if way is None:
+            raise ParameterError.of(parameters["way"], f"parts are answered {' or '.join(WAYS)}", "upgrade dpviz")
+        return cls(mechanism(parameters["mechanism"], inner), way)
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Groups:
+        raise NotImplementedError
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        return {}
+
+    @classmethod
+    def in_place_of(cls, name: str) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return ()
+
+    @property
+    def python(self) -> str:
+        return self.inner.python
+
+    def with_epsilon(self, epsilon: Fraction) -> Groups:
+        return Groups(self.inner.with_epsilon(epsilon), self.way)
+
+    def __repr__(self) -> str:
+        return f"{self.inner!r}, {CALLED[self.way]}"
+
+    def bind(self, question: Question, unit: Unit) -> GroupsBound:
+        """Share the price, and bind what answers each part. Raises ParameterError on public facts only."""
+        if question.by is None or question.part is not None:
+            raise ParameterError.of(
+                question.text,
+                "Groups answers a question about each part",
+                "give by= to session.plan or session.release",
+            )
+        return GroupsBound(self, question, unit, self._each(question, question.by, unit))
+
+    def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
+        """What answers the first part: every part is answered alike."""
+        first, given = question.in_parts()[0], self.inner.parameters()
+        if not given.get("epsilon"):
+            raise ParameterError.of(
+                repr(self.inner), "the price of all parts is given as epsilon, and shared out", "give epsilon"
+            )
+        if unit.of in (*by.columns, *by.filtered) and not unit.is_row:
+            raise ParameterError.of(
+                unit.of, "the column of the unit makes no parts, for whom it names is private", "ask by another column"
+            )
+        epsilon, delta = Fraction(given["epsilon"]), Fraction(given.get("delta") or 0)
+        few = touched(by, unit)
+        if self.way == "zcdp":
+            return self._concentrated(first, unit, epsilon, delta, few)
+        if self.way == "sequence":
+            return self._priced(*share(epsilon, delta, by.size, "add-remove")).bind(first, unit)
+        if few == by.size:
+            raise ParameterError.of(
+                by.text,
+                f"one {unit.noun} may count in all {counted(by.size, 'part')}, so their prices add up",
+                f"declare bins as parts, and in how many one {unit.noun} counts: dv.Partition(domain, max_parts=n)",
+            )
+        each = self._priced(*share(epsilon, delta, few, unit.relation))
+        try:
+            return each.bind(first, unit.in_part())
+        except ParameterError as refused:
+            if unit.relation == "add-remove":
+                raise
+            failure = refused
+        raise ParameterError.of(
+            self.inner.name,
+            f"the number of {unit.nouns} in a part is not public, so each part is protected against adding or removing "
+            f"one {unit.noun}, and there it is refused: {failure}",
+            "take a mechanism for adding and removing, or ask the parts one after the other",
+        )
+
+    def _priced(self, epsilon: Fraction, delta: Fraction) -> Mechanism:
+        """The inner mechanism at this price."""
+        given = self.inner.parameters()
+        priced = {"epsilon": text(epsilon), **({"delta": text(delta)} if given.get("delta") else {})}
+        return type(self.inner).from_parameters({**given, **priced})
+
+    def _concentrated(self, first: Question, unit: Unit, epsilon: Fraction, delta: Fraction, few: int) -> Bound:
+        """Lists of which each symbol costs one step of a session over so many questions."""
+        given = self.inner.parameters()
+        if not {"k", "epsilon_per_item", "delta_prime", "accounting"} <= set(given) or given.get("kbar") == "private":
+            raise ParameterError.of(
+                self.inner.name, "only the symbols of TopK with a public kbar add up as zCDP", "take another way"
+            )
+        if few == 1:
+            raise ParameterError.of(
+                unit.text, f"one {unit.noun} counts in one part, so there is nothing to add up", "take parallel parts"
+            )
+        swapped = unit.relation == "replace-one"
+        step = calibrate(epsilon, delta, int(given["k"]) * few, few, "zcdp", relation_factor=1 + swapped)
+        priced = {"epsilon": "", "epsilon_per_item": text(step.step), "delta": text(step.delta), "delta_prime": ""}
+        if swapped and few < first.by.size:  # type: ignore[union-attr]
+            raise ParameterError.of(
+                unit.text,
+                "of disjoint parts a replaced unit may count in others than before, which lists do not add up as zCDP",
+                "take another way",
+            )
+        each = type(self.inner).from_parameters({**given, **priced, "accounting": "zcdp"}).bind(first, unit)
+        if each.item_price is None or isinstance(each.price.loss, PureDP):
+            raise ParameterError.of(self.inner.name, "only lists that may end early add up so", "take another way")
+        return each
+
+
+def touched(by: Partition | NamedParts, unit: Unit) -> int:
+    """In how many parts one unit counts at most: a row in one, where no row is in two."""
+    return 1 if unit.is_row and by.apart else by.cut or by.size
+
+
+# ---------------------------------------------------------------- bound
+
+
+@dataclass(frozen=True)
+class GroupsBound(Bound):
+    """Groups, bound to a question about parts and a unit.
+
+    each  what answers the first part, and every other one like it
+    """
+
+    mechanism: Groups
+    question: Question
+    unit: Unit
+    each: Bound
+
+    shape: ClassVar[type[Answer]] = Grouped
+
+    @property
+    def way(self) -> Way:  # type: ignore[override]
+        return self.mechanism.way
+
+    @property
+    def parts(self) -> int:
+        assert self.question.by is not None
+        return self.question.by.size
+
+    @property
+    def needs(self) -> Need:
+        return self.each.needs
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return self.each.ordered
+
+    @property
+    def reuse(self) -> bool:  # type: ignore[override]
+        return self.each.reuse
+
+    @property
+    def max_items(self) -> int | None:
+        return self.each.max_items
+
+    @cached_property
+    def price(self) -> Guarantee:
+        by, unit, each = self.question.by, self.unit, self.each.price
+        assert by is not None
+        given, few = self.mechanism.inner.parameters(), touched(by, unit)
+        asked = Fraction(given["epsilon"])
+        if self.mechanism.way == "zcdp":
+            rule = "Durfee, Rogers 2019, Theorem 2, with ln(1 + δ) for each symbol and the zero-concentrated drift"
+            loss = ApproxDP(asked, Fraction(given["delta"]))
+            return Guarantee(loss, unit, f"{rule}: {counted(few, 'list')} of one {unit.noun}", requested=asked)
+        if self.mechanism.way == "sequence":
+            rule = f"{each.rule}; {counted(by.size, 'part')} add up by basic composition"
+            return Guarantee(basic([each.loss] * by.size), unit, rule, requested=asked)
+        where = "one part" if few == 1 else f"at most {few:,} parts"
+        rule = f"{each.rule}; McSherry 2009, parallel composition: one {unit.noun} counts in {where} of {by.size:,}"
+        return Guarantee(parallel([each.loss] * by.size, few, unit.relation), unit, rule, requested=asked)
+
+    @property
+    def space(self) -> Space:
+        one = self.each.space
+        return Space(bits=self.parts * one.bits, text=f"{self.parts:,} times {one.text}")
+
+    @property
+    def cost(self) -> Cost:
+        one = self.each.cost
+        return Cost(self.parts * one.steps, f"{self.parts:,} times {one.text}", one.slow)
+
+    @cached_property
+    def law(self) -> GroupedLaw:
+        return GroupedLaw(self.each.law, self.mechanism.way == "parallel")
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @property
+    def verb(self) -> str:
+        verb = self.each.verb
+        return f"{self.question.each_text.capitalize()}: {verb[:1].lower()}{verb[1:]}"
+
+    def modes(self) -> tuple[Mode, ...]:
+        return self.each.modes()
+
+    def check_countable(self, source: Source) -> None:
+        self.each.check_countable(source)
+
+    def check_source(self, rules: TopRules) -> None:
+        self.each.check_source(rules)
+
+    def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
+        """Each part when its turn comes."""
+
+        def counts(at: int, part: Question) -> Statistic:
+            told = None if tick is None else lambda done, of: tick(at, self.parts)
+            return source.count(part, self.each.unit, self.each.needs, told)
+
+        return GroupedCounts([partial(counts, at, part) for at, part in enumerate(self.question.in_parts())])
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Grouped:
+        assert isinstance(statistic, GroupedCounts)
+        return Grouped(tuple(self.each.draw(one, bits, mode=mode) for one in statistic.each()))
+
+
+def ways(inner: Mechanism, question: Question, unit: Unit) -> Ways:
+    """Every way bound, or why it cannot be."""
+    found: dict[Way, Bound | ParameterError] = {}
+    for way in WAYS:
+        try:
+            found[way] = Groups(inner, way).bind(question, unit)
+        except ParameterError as refused:
+            found[way] = refused
+    return found
+
+
+protect_module(vars())

@@ -1,0 +1,109 @@
+"""Disjoint parts of the data: public bins, of which a row is in one at most, and a unit counts in a few at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dpviz.boundary import as_given, plain_arguments, protect_module
+from dpviz.errors import DomainError, ParameterError
+from dpviz.exact import whole
+from dpviz.model.domain import Domain, is_domain
+
+MOST_PARTS: Final = 1_000
+"""A partition has at most so many parts: each is counted and answered by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The bins of a declared domain as disjoint parts: a row is in the part of its bin, and in none without one.
+
+    domain     the public bins, of one column or of several
+    max_parts  in how many parts one unit counts at most; its rows in all others are left out. None: in all of them. A
+               row is in one part anyway
+
+    Which parts a unit keeps is decided once, by a digest of the partition, the unit and the part, over all its rows,
+    before any filter, and alike for every question: whoever asks the parts one after the other, each after seeing the
+    answers before, still meets one unit in `max_parts` parts at most.
+
+    >>> Partition(Domain.integers(1, 12, column="month"), max_parts=2).text
+    'month, 12 parts, a unit in at most 2'
+    """
+
+    domain: Domain
+    max_parts: int | None = None
+
+    @plain_arguments
+    def __init__(self, domain: Domain, max_parts: int | None = None) -> None:
+        if not is_domain(domain) or not domain.declared:
+            raise ParameterError.of(
+                as_given(domain),
+                "parts are the bins of a declared domain, for what they are must be public",
+                "write dv.Partition(domain), with a domain of declared bins",
+            )
+        if domain.size > MOST_PARTS:
+            raise DomainError.of(
+                domain.size_text, f"a partition has at most {MOST_PARTS:,} parts", "declare fewer, wider bins"
+            )
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "max_parts", None if max_parts is None else whole(max_parts, "max_parts"))
+
+    @property
+    def size(self) -> int:
+        """How many parts there are."""
+        return self.domain.size
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.domain.columns
+
+    @property
+    def filtered(self) -> tuple[str, ...]:
+        """The columns that are filtered for it: none, for a part is found by its bin."""
+        return ()
+
+    @property
+    def apart(self) -> bool:
+        """Whether no row is in two parts: of bins, always."""
+        return True
+
+    @property
+    def cut(self) -> int | None:
+        """In how many parts a unit counts at most, where that is fewer than there are; else None."""
+        return None if self.max_parts is None or self.max_parts >= self.size else self.max_parts
+
+    @property
+    def names(self) -> list[str]:
+        return [self.domain.label(part) for part in range(self.size)]
+
+    @property
+    def each(self) -> str:
+        """What a part is called: `month`."""
+        return self.domain.columns_text.replace("_", " ")
+
+    @property
+    def text(self) -> str:
+        limit = "" if self.max_parts is None else f", a unit in at most {self.max_parts:,}"
+        return f"{self.each}, {self.size:,} parts{limit}"
+
+    @property
+    def python(self) -> str:
+        """The call that makes it; of one without a limit that of its domain, which stands for it."""
+        made = self.domain.python
+        return made if self.max_parts is None else f"dv.Partition({made}, max_parts={self.max_parts})"
+
+    def to_json(self) -> dict[str, Any]:
+        written: dict[str, Any] = {"domain": self.domain.to_json()}
+        return written if self.max_parts is None else {**written, "max_parts": str(self.max_parts)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Partition:
+        """The partition that `to_json` wrote. What it did not write is refused."""
+        if not isinstance(data, Mapping) or not {"domain"} <= set(data) <= {"domain", "max_parts"}:
+            raise ParameterError.of(as_given(data), "saved parts have a domain, perhaps a limit", "write to_json()")
+        most = data.get("max_parts")
+        return cls(Domain.from_json(data["domain"]), None if most is None else int(most))
+
+
+protect_module(vars())

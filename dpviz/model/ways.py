@@ -1,0 +1,48 @@
+"""The ways in which one price is shared out among the parts of the data, and which of them errs least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias, get_args
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.model.mechanism import Bound
+
+Way = Literal["parallel", "sequence", "zcdp"]
+"""What each part costs: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP."""
+
+WAYS: Final[tuple[Way, ...]] = get_args(Way)
+
+CALLED: Final[dict[Way, str]] = {
+    "parallel": "parallel parts",
+    "sequence": "one after the other",
+    "zcdp": "zCDP over all lists",
+}
+"""The ways in words."""
+
+Ways: TypeAlias = Mapping[Way, Bound | ParameterError]
+"""Each way, bound to a question about parts, or why it cannot be taken."""
+
+NOTED: Final = Fraction(1, 20)
+"""Ways are compared by the error that fails so often at most."""
+
+
+def best(found: Ways) -> tuple[Way, Bound]:
+    """The way whose first measure of error is the least; of equal ones the first. Raises ParameterError where none can
+    be taken."""
+    bound = {way: one for way, one in found.items() if isinstance(one, Bound)}
+    if not bound:
+        raise next(one for one in found.values() if isinstance(one, ParameterError))
+    way = min(bound, key=lambda way: _error(bound[way]))
+    return way, bound[way]
+
+
+def _error(bound: Bound) -> tuple[bool, Fraction]:
+    """Where nothing is known of the error, it comes last."""
+    value = bound.measures[0].at(NOTED)
+    return value is None, Fraction(0) if value is None else value.value
+
+
+protect_module(vars())
