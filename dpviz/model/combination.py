@@ -64,6 +64,12 @@ def _check(first: Release, second: Release) -> None:
                 "which items are listed is no count, so lists are not combined",
                 "combine releases that count",
             )
+        if release.answer.parts is not None:
+            raise ParameterError.of(
+                "an answer for each part",
+                "answers about one part are combined",
+                "combine those of one part, which release.groups has by name",
+            )
     if first.dataset != second.dataset:
         raise ParameterError.of(
             f"{first.dataset} and {second.dataset}",

@@ -190,6 +190,17 @@ def test_a_call_without_a_way_gets_the_stored_answer_of_any(tmp_path: Path) -> N
     assert it.release(KINDS, dv.Dense("3"), by=MONTHS, way="parallel") != stored and it.remaining.epsilon == 1
 
 
+def test_answers_about_one_part_are_combined_and_those_about_all_are_not(tmp_path: Path) -> None:
+    it = session(tmp_path)
+    one, other = (it.release(KINDS, dv.Dense("1"), by=MONTHS, key=key) for key in ("one", "other"))
+    with pytest.raises(ParameterError, match="answers about one part are combined"):
+        dv.combine(one, other)
+    both = dv.combine(one.groups["2"], other.groups["2"])
+    assert both.sum(["a"]).value == (Fraction(one.groups["2"]["a"]) + Fraction(other.groups["2"]["a"])) / 2
+    with pytest.raises(ParameterError):
+        dv.combine(one.groups["1"], one.groups["2"])
+
+
 def test_a_plan_sets_the_ways_side_by_side() -> None:
     lesson = dv.teaching(frame(), seed=1, unit=dv.Unit("user", max_bins=2))
     told = repr(lesson.plan("kind", LISTS, by=dv.Partition(MONTHS, max_parts=2)))
