@@ -64,12 +64,6 @@ def _check(first: Release, second: Release) -> None:
                 "which items are listed is no count, so lists are not combined",
                 "combine releases that count",
             )
-        if release.answer.parts is not None:
-            raise ParameterError.of(
-                "an answer for each part",
-                "answers about one part are combined",
-                "combine those of one part, which release.groups has by name",
-            )
     if first.dataset != second.dataset:
         raise ParameterError.of(
             f"{first.dataset} and {second.dataset}",
@@ -109,6 +103,12 @@ def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> N
     if not question.aggregate.additive:
         raise ParameterError.of(
             f"answers that are {question.aggregate.noun}", "only values that add up are combined", "read each by itself"
+        )
+    if question.each_text:
+        raise ParameterError.of(
+            question.each_text,
+            "answers about one part are combined",
+            "combine those of one part, which release.groups has by name",
         )
     if question.to_json() != other.to_json():
         raise ParameterError.of(

@@ -195,6 +195,8 @@ def test_answers_about_one_part_are_combined_and_those_about_all_are_not(tmp_pat
     one, other = (it.release(KINDS, dv.Dense("1"), by=MONTHS, key=key) for key in ("one", "other"))
     with pytest.raises(ParameterError, match="answers about one part are combined"):
         dv.combine(one, other)
+    with pytest.raises(ParameterError, match="answers about one part are combined"):
+        it.plan(KINDS, dv.Dense("1"), by=MONTHS).after(one)
     both = dv.combine(one.groups["2"], other.groups["2"])
     assert both.sum(["a"]).value == (Fraction(one.groups["2"]["a"]) + Fraction(other.groups["2"]["a"])) / 2
     with pytest.raises(ParameterError):
