@@ -21,6 +21,7 @@ from dpviz.names import absent
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
     from dpviz.charts.lists import ranked
+    from dpviz.charts.maps import heat_map
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
     from dpviz.charts.records import record
     from dpviz.charts.registry import of_release, register
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "error_against_epsilon",
+    "heat_map",
     "histogram",
     "noise_law",
     "of_plan",
@@ -47,6 +49,7 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, plans, records, registry
+    from dpviz.charts import counts, lists, maps, plans, records, registry
 
-    return next(getattr(module, name) for module in (registry, counts, lists, records, plans) if name in vars(module))
+    modules = (registry, counts, lists, maps, records, plans)
+    return next(getattr(module, name) for module in modules if name in vars(module))

@@ -1,0 +1,334 @@
+"""The heat map: an answer over two columns, cell by cell, with its totals at the margins."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, Final
+
+import altair as alt
+
+from dpviz.boundary import plain_arguments
+from dpviz.charts.canvas import Picture, picture_of, refused, width_of
+from dpviz.charts.picture import promise
+from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Palette, Theme, palette
+from dpviz.charts.words import capital, measured, often, reach, shown, spread, wrapped
+from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.exact import Number, probability
+from dpviz.model.answers import Between
+from dpviz.model.answers.base import listed
+from dpviz.model.release import Release
+
+MOST_ROWS, MOST_COLUMNS = 60, 40
+"""So many cells are drawn below and beside each other."""
+
+STEPS: Final = 6
+"""Strengths of one colour, of which a reader tells each from the next."""
+
+ROW, HEAD, GAP = 26, 22, 8
+"""Pixels: the height of a row, of the line above the map, and the room between it and its totals."""
+
+LIGHTEST: Final = 0.12
+"""How much of the strong colour the first strength has; the last one has all of it."""
+
+
+@plain_arguments
+def heat_map(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
+    """A release over two columns as a map: the first column down, the second across, a stronger colour for more.
+
+    beta    how often the interval of a cell or of a total may fail: 0.05 for intervals that hold 95 times in 100
+    theme   "light" or "dark"
+    width   of the whole picture, in pixels
+
+    A cell whose interval holds 0 has a hollow centre: whether there is anybody is not settled. Values stand in their
+    cells where there is room, and totals at the margins with how far they may be off. At most 60 rows and 40 columns:
+    of more, draw a marginal or a part.
+
+    >>> from dpviz import teaching
+    >>> import pandas as pd
+    >>> from dpviz.model.domain import Domain
+    >>> from dpviz.mechanisms import Dense
+    >>> frame = pd.DataFrame({"year": [1, 1, 2], "sex": ["f", "m", "f"]})
+    >>> both = Domain.integers(1, 2, column="year") * Domain.categories(["f", "m"], column="sex")
+    >>> heat_map(teaching(frame, seed=1).draw(both, Dense("1"))).title.text
+    ['Not private · teaching, seed 1']
+    """
+    colours, wide, level = palette(theme), width_of(width), probability(beta, "beta", zero=False)
+    if not isinstance(release, Release):
+        refused(release, "a Release over two columns")
+    domain = release.axis.domain
+    if not release.valued or domain is None or len(domain.factors) != 2:
+        raise ReleaseFormat.of(
+            release.answer.kind,
+            "a heat map has a value for each pair of bins of two columns",
+            "draw it: release.chart()",
+        )
+    down, across = domain.factors
+    if down.size > MOST_ROWS or across.size > MOST_COLUMNS:
+        raise ParameterError.of(
+            f"{down.size:,} × {across.size:,} cells",
+            f"a heat map has at most {MOST_ROWS} rows and {MOST_COLUMNS} columns",
+            "put the column with more bins first, or ask for fewer, wider bins",
+        )
+    drawn = _Map(release, level, colours, wide)
+    title, sentences = release.title, [f"{capital(promise(release))}.", *drawn.sentences]
+    if release.teaching is not None:
+        title, sentences = f"Not private · teaching, seed {release.teaching}", [release.title, *sentences]
+    ink = drawn.ink
+    return picture_of(
+        [drawn.key(), drawn.chart()],
+        title=wrapped(title, wide, TITLE),
+        subtitle=[line for sentence in sentences for line in wrapped(sentence, wide, TEXT)],
+        description=drawn.finding,
+        colours=colours,
+        head=colours.ink if release.teaching is None else ink.strong,
+        left=0,
+    )
+
+
+class _Map:
+    """Where everything stands, in pixels."""
+
+    def __init__(self, release: Release, beta: Fraction, colours: Palette, wide: int) -> None:
+        assert release.axis.domain is not None
+        self.release, self.colours, self.wide = release, colours, wide
+        self.down, self.across = release.axis.domain.factors
+        self.ink = colours.release if release.teaching is None else colours.public
+        self.values = [float(value) for value in listed(release.shown)]
+        intervals = release.intervals(beta)
+        assert intervals is not None
+        holds = zip(intervals.low, intervals.high, strict=True)
+        self.open = [bool((low is None or low <= 0) and (high is None or high >= 0)) for low, high in holds]
+        self.top = _round(max([1.0, *self.values]))
+        self.rows, self.columns = (_totals(release, one.columns[0], beta) for one in (self.down, self.across))
+        self.sentences = [
+            f"Each value {spread(release.bars(beta)[0])} {release.question.nouns(release.unit)}, {often(beta)}."
+            if release.answer.bars(release.reading, beta)[0] is not None
+            else "",
+            "A hollow centre: the interval of the cell holds 0. Totals stand at the margins.",
+        ]
+        names = [self.down.label(at) for at in range(self.down.size)]
+        self.left = min(wide / 3, max(measured(name, SMALL) for name in [*names, self.down.columns_text]) + GAP)
+        self.right = max(measured(total, SMALL) for total in [*self.rows, "total"]) + GAP
+        self.cell = max(4.0, (wide - self.left - self.right) / self.across.size)
+
+    # ------------------------------------------------------------ words
+
+    @property
+    def finding(self) -> str:
+        """The map in a sentence, for whoever does not see it."""
+        at = max(range(len(self.values)), key=self.values.__getitem__)
+        row, column = divmod(at, self.across.size)
+        most = f"{self.down.label(row)}, {self.across.label(column)}"
+        open_ = sum(self.open)
+        marked = "" if self.release.teaching is None else f"Not private · teaching, seed {self.release.teaching}. "
+        return (
+            f"{marked}{self.release.title}: {self.down.size:,} × {self.across.size:,} cells, the largest is {most} "
+            f"with {shown(listed(self.release.shown)[at])}; of {open_:,} the interval holds 0."
+        )
+
+    # ------------------------------------------------------------ drawing
+
+    def strength(self, value: float) -> int:
+        """Which of the strengths a value has, from 0."""
+        return max(0, min(STEPS - 1, math.ceil(STEPS * value / self.top) - 1))
+
+    def key(self) -> alt.LayerChart:
+        """What the strengths mean: six cells, each with the numbers that it stands for."""
+        ends = [self.top * at / STEPS for at in range(STEPS + 1)]
+        each = min(90.0, self.wide / STEPS)
+        rows = [
+            {
+                "x": at * each,
+                "x2": (at + 1) * each - 2,
+                "y": 0,
+                "y2": 12,
+                "fill": self.mixed(at),
+                "label": f"to {reach(Fraction(ends[at + 1]))}",
+            }
+            for at in range(STEPS)
+        ]
+        data = alt.Chart(alt.InlineData(values=rows))
+        layers = [
+            data.mark_rect(aria=False).encode(
+                x=self._x("x"), x2="x2:Q", y=_y("y", 30), y2="y2:Q", color=alt.Color("fill:N", scale=None)
+            ),
+            data.mark_text(
+                align="left", baseline="top", fontSize=FLOOR, color=self.colours.quiet, aria=False, dy=16
+            ).encode(x=self._x("x"), y=_y("y", 30), text="label:N"),
+        ]
+        return alt.LayerChart(layer=layers).properties(width=self.wide, height=30)
+
+    def chart(self) -> alt.LayerChart:
+        tall = HEAD + ROW * (self.down.size + 1) + GAP
+        cells = self._cells()
+        layers = [
+            alt.Chart(alt.InlineData(values=cells))
+            .mark_rect(aria=False)
+            .encode(x=self._x("x"), x2="x2:Q", y=_y("y", tall), y2="y2:Q", color=alt.Color("fill:N", scale=None)),
+            alt.Chart(alt.InlineData(values=[cell for cell in cells if cell["open"]]))
+            .mark_rect(aria=False, color=self.colours.ground)
+            .encode(x=self._x("hx"), x2="hx2:Q", y=_y("hy", tall), y2="hy2:Q"),
+        ]
+        texts = [*self._heads(), *self._margins()]
+        if self.cell >= max(measured(cell["text"], FLOOR) for cell in cells) + 6:
+            texts += [
+                {
+                    "x": (cell["x"] + cell["x2"]) / 2,
+                    "y": (cell["y"] + cell["y2"]) / 2,
+                    "text": cell["text"],
+                    "align": "center",
+                    "fill": cell["over"],
+                }
+                for cell in cells
+            ]
+        for align in ("left", "center", "right"):
+            some = [one for one in texts if one["align"] == align]
+            layers.append(
+                alt.Chart(alt.InlineData(values=some))
+                .mark_text(align=align, baseline="middle", fontSize=FLOOR if align == "center" else SMALL, aria=False)
+                .encode(x=self._x("x"), y=_y("y", tall), text="text:N", color=alt.Color("fill:N", scale=None))
+            )
+        return alt.LayerChart(layer=layers).properties(width=self.wide, height=tall)
+
+    def _cells(self) -> list[dict[str, Any]]:
+        """Every cell, the hole in its middle, and its value as it is written there."""
+        found = []
+        hole = min(self.cell, ROW) * 0.3
+        exact = listed(self.release.shown)
+        for at, value in enumerate(self.values):
+            row, column = divmod(at, self.across.size)
+            x, y = self.left + column * self.cell, HEAD + row * ROW
+            step = self.strength(value)
+            text = shown(exact[at])
+            wide_hole = max(hole, measured(text, FLOOR) / 2 + 3) if self.cell >= measured(text, FLOOR) + 10 else hole
+            found.append(
+                {
+                    "x": x,
+                    "x2": x + self.cell - 1,
+                    "y": y,
+                    "y2": y + ROW - 1,
+                    "hx": x + self.cell / 2 - wide_hole,
+                    "hx2": x + self.cell / 2 + wide_hole - 1,
+                    "hy": y + ROW / 2 - hole,
+                    "hy2": y + ROW / 2 + hole - 1,
+                    "open": self.open[at],
+                    "fill": self.mixed(step),
+                    "over": self.colours.ink if step < STEPS / 2 or self.open[at] else self.colours.ground,
+                    "text": text,
+                }
+            )
+        return found
+
+    def _heads(self) -> list[dict[str, Any]]:
+        """The names of rows and columns; of many columns every second, third … that has room."""
+        quiet, ink = self.colours.quiet, self.colours.ink
+        names = [self.across.label(at) for at in range(self.across.size)]
+        every = next(
+            step
+            for step in range(1, len(names) + 1)
+            if step == len(names) or max(measured(name, FLOOR) for name in names[::step]) + 6 <= step * self.cell
+        )
+        above = [
+            {
+                "x": self.left + (at + 0.5) * self.cell,
+                "y": HEAD / 2,
+                "text": _cut(name, max(self.cell * every, 24.0)),
+                "align": "center",
+                "fill": ink,
+            }
+            for at, name in enumerate(names)
+            if at % every == 0
+        ]
+        beside = [
+            {
+                "x": 0,
+                "y": HEAD + (at + 0.5) * ROW,
+                "text": _cut(self.down.label(at), self.left - GAP),
+                "align": "left",
+                "fill": ink,
+            }
+            for at in range(self.down.size)
+        ]
+        both = f"{self.down.columns_text} × {self.across.columns_text}".replace("_", " ")
+        corner = {"x": 0, "y": HEAD / 2, "text": _cut(both, self.left - GAP), "align": "left", "fill": quiet}
+        return [corner, *above, *beside]
+
+    def _margins(self) -> list[dict[str, Any]]:
+        """The totals of rows at the right, and those of columns below, as far as there is room."""
+        quiet, end = self.colours.quiet, self.left + self.cell * self.across.size + GAP
+        below = HEAD + ROW * self.down.size + GAP + ROW / 2
+        rows = [
+            {"x": end, "y": HEAD + (at + 0.5) * ROW, "text": total, "align": "left", "fill": quiet}
+            for at, total in enumerate(self.rows)
+        ]
+        heads = [
+            {"x": end, "y": HEAD / 2, "text": "total", "align": "left", "fill": quiet},
+            {"x": 0, "y": below, "text": "total", "align": "left", "fill": quiet},
+        ]
+        short = [total.partition(" ")[0].rstrip(",") for total in self.columns]
+        texts = next(
+            (some for some in (self.columns, short) if max(measured(total, FLOOR) for total in some) + 6 <= self.cell),
+            [],
+        )
+        columns = [
+            {"x": self.left + (at + 0.5) * self.cell, "y": below, "text": total, "align": "center", "fill": quiet}
+            for at, total in enumerate(texts)
+        ]
+        return [*heads[: 1 + bool(columns)], *rows, *columns]
+
+    def mixed(self, step: int) -> str:
+        """One of the strengths: so much of the strong colour on the ground."""
+        return _between(self.colours.ground, self.ink.strong, LIGHTEST + (1 - LIGHTEST) * step / (STEPS - 1))
+
+    def _x(self, field: str) -> Any:
+        scale = alt.Scale(domain=[0, self.wide], nice=False, zero=False)
+        return alt.X(field, type="quantitative", scale=scale, axis=None)
+
+
+def _y(field: str, tall: float) -> Any:
+    scale = alt.Scale(domain=[tall, 0], nice=False, zero=False)
+    return alt.Y(field, type="quantitative", scale=scale, axis=None)
+
+
+def _totals(release: Release, column: str, beta: Fraction) -> list[str]:
+    """The totals of one column, each with how far it may be off, `17,266 ±113`, or with its interval where that is cut
+    at a public limit: `12, 0 to 64`."""
+    found = []
+    for cell in release.marginal([column], beta=beta):
+        low, high, value = cell.low, cell.high, cell.value
+        if low is None or high is None or isinstance(value, Between):
+            found.append(shown(value))
+        elif high - value == value - low:
+            found.append(f"{shown(value)} ±{reach(Fraction(value - low))}")
+        else:
+            found.append(f"{shown(value)}, {shown(low)} to {shown(high)}")
+    return found
+
+
+def _round(most: float) -> float:
+    """The least number that is not below and whose sixths are short."""
+    power = 10.0 ** math.floor(math.log10(most))
+    sixths = (1.2, 1.5, 1.8, 2.4, 3, 3.6, 4.8, 6, 7.2, 9, 12)
+    return next(scale * power for scale in sixths if scale * power >= most)
+
+
+def _between(one: str, other: str, share: float) -> str:
+    """A colour between two, in light as eyes add it up."""
+
+    def light(colour: str) -> list[float]:
+        return [(int(colour[at : at + 2], 16) / 255) ** 2.2 for at in (1, 3, 5)]
+
+    mixed = [
+        (a ** (1 / 3) + (b ** (1 / 3) - a ** (1 / 3)) * share) ** 3
+        for a, b in zip(light(one), light(other), strict=True)
+    ]
+    return "#" + "".join(f"{round(255 * part ** (1 / 2.2)):02x}" for part in mixed)
+
+
+def _cut(words: str, room: float) -> str:
+    """As much of a name as there is room for."""
+    if measured(words, SMALL) <= room:
+        return words
+    kept = next((size for size in range(len(words), 0, -1) if measured(words[:size] + "…", SMALL) <= room), 1)
+    return words[:kept] + "…"
