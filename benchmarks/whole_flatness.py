@@ -94,7 +94,7 @@ QUESTION: Final = Question.of(dv.Domain.integers(0, BINS - 1, column="x"))
 def in_pandas(frame: pd.DataFrame, folder: Path) -> Case:
     source = PandasSource(frame, name="rows")
     users = source._read("who").users
-    pairs, rows = grouped(source._place(QUESTION), BINS, users)
+    pairs, rows = grouped(source._place(QUESTION.domain, None), BINS, users)
     bound = dv.Dense("1/2").bind(QUESTION, UNIT)
 
     def after() -> Callable[[], object]:
@@ -144,7 +144,7 @@ def twin(frame: pd.DataFrame) -> Run:
     """Bounding that digests the pairs of those users alone who are over the limit: time tells whether there are any."""
     source = PandasSource(frame, name="rows")
     users = source._read("who").users
-    pairs, rows = grouped(source._place(QUESTION), BINS, users)
+    pairs, rows = grouped(source._place(QUESTION.domain, None), BINS, users)
     user = pairs // BINS
     many = np.bincount(user)[user] > LIMIT
 

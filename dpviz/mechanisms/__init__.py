@@ -74,7 +74,7 @@ _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
 _OF_PARTS: Final = {"Groups": "groups"}
 """What answers a question about each part of the data with one of the others, and its file."""
 
-_FILES: Final = {**_RELEASED, **_OPENED, **_OF_PARTS}
+_FILES: Final = {**_RELEASED, **_OPENED}
 
 RECORD: Final = Path(__file__).with_name("offers.json")
 """What a page lists of each mechanism. `python -m tests.mechanisms.declared` writes it from the classes."""
@@ -176,7 +176,7 @@ def register(kind: MechanismClass) -> MechanismClass:
             f"a mechanism has {', '.join(missing)}",
             "add what is missing, as dpviz/mechanisms/dense.py has it",
         )
-    if not kind.name.isidentifier() or kind.name in REGISTRY or kind.name in _FILES:
+    if not kind.name.isidentifier() or kind.name in {**_FILES, **_OF_PARTS} or kind.name in REGISTRY:
         raise ParameterError.of(
             kind.name, "the name of a mechanism is a Python name that no other mechanism has", "give it another name"
         )

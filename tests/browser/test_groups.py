@@ -25,7 +25,7 @@ LISTS = (
 COUNTS = (
     SESSION + 'airports = dv.Domain.categories(["ATL", "BOS", "LAX"], column="destination")\n'
     'session.release(airports, dv.Dense("1"), by=months)\n'
-    "dv.Workbench(session, airports)",
+    "dv.ResultChart(session)",
 )
 
 
@@ -56,7 +56,7 @@ def test_counts_have_one_error_for_all_parts_light_and_dark_wide_and_narrow(
     lab.write(f"{name}/{name}.ipynb", *COUNTS)
     with Notebook.open(lab, browser, f"{name}/{name}.ipynb", viewport={"width": width, "height": 2200}) as it:
         it.run_all()
-        result = it.region("Result")
+        result = it.page.locator(".dpviz")
         expect(result).to_contain_text(re.compile(r"Any one value is within ±\d+ of the true count, 95 in 100"))
         expect(result).to_contain_text("for each scheduled minute")
         expect(result.get_by_role("row")).to_have_count(4)

@@ -19,6 +19,7 @@ from dpviz.mechanisms.alp import ALP
 from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
+from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.key_count import KeyCount
 from dpviz.mechanisms.max_projection import MaxProjection
 from dpviz.mechanisms.pure_sparse import PureSparse
@@ -40,6 +41,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws import LAWS, StoredLaw, law_from_json, stored, unregister
 from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.partition import Partition
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -56,6 +58,7 @@ RECORDS = Question.records([Domain.integers(0, 40, column="x"), Domain.categorie
 TWO_BITS = Question.records([Domain.integers(0, 1, column="x"), Domain.categories(["a", "b"], column="y")])
 SIGNED = Question.sum("y", by=HUGE, low=-2, high=2, step="0.5")
 
+PARTS = Partition(Domain.integers(1, 3, column="month"))
 CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "dense": (Dense("1/3"), BINS, ROWS),
     "dense, unbiased": (Dense("1/3", clamp=False), BINS, USER),
@@ -101,6 +104,8 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "bits of rows that come or go": (SampleBounded("1/3"), TWO_BITS, ROWS),
     "noisy means of rows that come or go": (SampleProduct(1, "1e-6", rows=99), TWO_BITS, ROWS),
     "a told record of rows that come or go": (RandomisedRecord("1/3"), RECORDS, ROWS),
+    "one for each part": (Groups(Dense("1/3"), "sequence"), Question(BINS, by=PARTS), SWAPPED),
+    "one for each disjoint part": (Groups(TopK(3, 10, epsilon=1), "parallel"), Question(KEYS, by=PARTS), ROWS),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
     "tree, Gaussian": (Tree("1/3", base="gaussian", delta="1e-6", levels="1,2,1", branching=7), BINS, USER),

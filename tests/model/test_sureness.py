@@ -19,9 +19,12 @@ import gmpy2
 import pytest
 
 from dpviz.exact import Decay, Enclosure, exp_bounds
+from dpviz.mechanisms.dense import Dense
+from dpviz.mechanisms.groups import Groups
 from dpviz.model.answers.log_sketch import LogPlan
 from dpviz.model.answers.signed_sketch import SignedPlan
 from dpviz.model.answers.sketch import Plan
+from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws import LAWS, StoredLaw
 from dpviz.model.laws.buckets import BucketsLaw
@@ -41,7 +44,10 @@ from dpviz.model.laws.sorted import SortedLaw
 from dpviz.model.laws.stability import StabilityLaw
 from dpviz.model.laws.threshold import Cut, ThresholdLaw
 from dpviz.model.laws.tree import GaussianTreeLaw, TreeLaw
+from dpviz.model.partition import Partition
+from dpviz.model.question import Question
 from dpviz.noise.empty_bin import fold
+from dpviz.privacy.unit import Unit
 from tests.fitting.reference import LeastSquares
 
 BETAS = (Fraction(9, 10), Fraction(1, 2), Fraction(1, 10), Fraction(1, 300))
@@ -1137,7 +1143,13 @@ def test_some_means_are_exact_and_some_numerical() -> None:
 
 
 def test_every_registered_law_has_an_oracle() -> None:
-    assert {(case_of(name).law.name, case_of(name).law.version) for name in CASES} == set(LAWS)
+    """But for that of an answer about each part, whose errors are those of the law of one part."""
+    grouped = Groups(Dense("1/3"), "sequence").bind(
+        Question(Domain.integers(0, 2, column="x"), by=Partition(Domain.integers(1, 3, column="part"))), Unit()
+    )
+    assert grouped.law.error == grouped.each.law.error
+    own = {(grouped.law.name, grouped.law.version)}
+    assert {(case_of(name).law.name, case_of(name).law.version) for name in CASES} | own == set(LAWS)
 
 
 def test_every_question_about_an_error_is_asked_here() -> None:

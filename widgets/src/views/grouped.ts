@@ -39,7 +39,6 @@ export const groupedView: ResultView<Grouped> = {
             key: () => [],
         };
     },
-    table: grid,
 };
 
 /** How far any one value may be off: the same in every part. */
