@@ -200,7 +200,8 @@ export function alpAnatomy(store: Explorer<AnatomySheet>): Component {
             setAttribute(box, "max", String(most()));
             setAttribute(box, "aria-invalid", refused?.box === box ? "true" : null);
             if (refused?.box === box) continue;
-            if (document.activeElement !== box || box.value === "" || Number(box.value) === value()) box.value = String(value());
+            const settled = box.value !== "" && Number(box.value) === value(); // who has just emptied it is about to type
+            if (document.activeElement !== box || settled) box.value = String(value());
         }
         const wrong = store.mistyped?.name === "seed" ? store.mistyped : null;
         setAttribute(seed, "aria-invalid", wrong === null ? null : "true");

@@ -45,6 +45,8 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
     /** Noisy values that were typed, by row. */
     let typed = new Map<number, bigint>();
     let refused = "";
+    /** The counts as the box showed them last: whoever has typed something else in it is left alone. */
+    let stood = "";
     /** The cell that holds what is no number for it, which stays there, and why. */
     let wrongCell: { cell: HTMLInputElement; words: string } | null = null;
 
@@ -157,6 +159,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
             counts = parts.map(BigInt);
             typed = new Map();
             wrongCell = null;
+            stood = box.value;
         }
         redraw();
     }
@@ -247,7 +250,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
             [...sheet.branchings.map((k) => ({ value: k, label: `tree, ${k} children` })), { value: SORTED, label: "sorted counts" }],
             structure,
         );
-        if (document.activeElement !== box || refused === "") box.value = refused === "" ? counts.join(", ") : box.value;
+        if (refused === "" && (document.activeElement !== box || box.value === stood)) box.value = stood = counts.join(", ");
         setAttribute(box, "aria-invalid", refused === "" ? null : "true");
         setText(fault, refused === "" ? "" : `⚠ ${refused}`);
         show(fault, refused !== "");

@@ -165,3 +165,15 @@ test("sheets that do not hold together are not drawn", () => {
         expect(() => readAnatomy(JSON.stringify(one))).toThrow(Malformed);
     }
 });
+
+test("a field that was just emptied stays empty while something is drawn", () => {
+    open();
+    const apple = box("Value of apple");
+    apple.focus();
+    apple.value = "";
+    shown.button("Next").click();
+    expect(apple.value).toBe("");
+    apple.blur();
+    shown.button("Next").click();
+    expect(apple.value).toBe("4");
+});

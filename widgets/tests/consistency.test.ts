@@ -271,3 +271,15 @@ test("many positions are drawn as one mark for each stretch, few as dots with th
     const wide = isotonicChart(400, 200, many);
     expect([".dp-noisy-column", ".dp-noisy-dot", ".dp-band", ".dp-band-step"].map((one) => wide.querySelectorAll(one).length)).toEqual([100, 0, 1, 1]);
 });
+
+test("counts that are being typed stay while something is drawn, and are written out once they are taken", () => {
+    open();
+    const box = shown.el.querySelector<HTMLInputElement>("input.dp-exact-text")!;
+    expect(box.value).toBe("2, 0, 10, 2");
+    box.focus();
+    box.value = "8 3";
+    shown.button("New noise").click();
+    expect(box.value).toBe("8 3");
+    box.dispatchEvent(new Event("change"));
+    expect(box.value).toBe("8, 3");
+});
