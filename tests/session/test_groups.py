@@ -170,10 +170,12 @@ def test_the_frame_of_all_parts_names_the_part_of_each_row(tmp_path: Path) -> No
 def test_a_notebook_shows_the_parts_side_by_side(tmp_path: Path) -> None:
     it = session(tmp_path)
     lists = it.release("kind", LISTS, by=MONTHS)._repr_html_()
-    assert "<th scope='col'>rank</th><th scope='col'>1</th><th scope='col'>2</th><th scope='col'>3</th>" in lists
-    assert "<tr><th scope='row'>1</th><td>a</td><td>a</td><td>a</td></tr>" in lists
+    assert "<th scope='col'>month</th><th scope='col'>rank 1</th><th scope='col'>rank 2</th>" in lists
+    assert "<tr><th scope='row'>1</th><td>a</td><td>b</td></tr>" in lists
     release = it.release(KINDS, dv.Dense("3"), by=MONTHS)
     counted = release._repr_html_()
+    many = it.release(dv.Domain.integers(0, 19, column="user"), dv.Dense("1"), by=MONTHS)._repr_html_()
+    assert "<th scope='col'></th><th scope='col'>1</th><th scope='col'>2</th><th scope='col'>3</th>" in many
     assert "any one bin ±" in counted and f"<td>{release.groups['3']['b']}</td></tr></tbody>" in counted
     with pytest.raises(ParameterError, match="draws the answer about one part"):
         release.chart()

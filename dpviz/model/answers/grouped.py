@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
@@ -25,6 +25,10 @@ from dpviz.model.answers.base import (
 )
 from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
+from dpviz.model.words import shown
+
+FEW: Final = 12
+"""So many labels, or places of a list, stand beside each other; of more the parts do."""
 
 ONE = "read the answer about one part: release.groups[...]"
 
@@ -131,22 +135,27 @@ class Grouped(Answer):
         return self.answers[0].remark(self.readings(reading)[0])
 
     def side_by_side(self, reading: Reading) -> Grid:
-        """All answers side by side: a column for each part, a row for each place of a list or each label."""
-        by, readings = reading.question.by, self.readings(reading)
+        """All answers side by side: a row for each part and a column for each place of a list, or each label, where
+        there are few of these; else the other way round."""
+        by, found = (
+            reading.question.by,
+            [self._column(*one) for one in zip(self.answers, self.readings(reading), strict=True)],
+        )
         assert by is not None
-        columns, heads = [], [""]
-        for answer, one in zip(self.answers, readings, strict=True):
-            rows = {name: [str(cell) for cell in cells] for name, cells in answer.rows(one).items()}
-            heads, labels = list(rows), list(rows.values())[-1]
-            if answer.has_values and answer.listing(one) is None:
-                shown = [str(value) for value in listed(answer.read(one))]
-                columns.append(dict(zip(labels, shown, strict=True)))
-                continue
-            end = answer.last_row(one)
-            columns.append({str(at): label for at, label in enumerate([*labels, *end[-1:]], 1)})
-        names = list(dict.fromkeys(name for column in columns for name in column))
-        cells = [[name, *(column.get(name, "") for column in columns)] for name in names]
-        return Grid([heads[0] if len(heads) > 1 else heads[-1], *by.names], cells)
+        names = list(dict.fromkeys(name for column in found for name in column))
+        if len(names) <= FEW:
+            rows = [
+                [part, *(column.get(name, "") for name in names)] for part, column in zip(by.names, found, strict=True)
+            ]
+            return Grid([by.each, *names], rows)
+        return Grid(["", *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
+
+    def _column(self, answer: Answer, reading: Reading) -> dict[str, str]:
+        """One answer as texts: values by their labels, or what stands in each place of a list."""
+        labels = [str(cell) for cell in list(answer.rows(reading).values())[-1]]
+        if answer.has_values and answer.listing(reading) is None:
+            return dict(zip(labels, map(shown, listed(answer.read(reading))), strict=True))
+        return {f"rank {at}": label for at, label in enumerate([*labels, *answer.last_row(reading)[-1:]], 1)}
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         grid, first = self.side_by_side(reading), self.readings(reading)[0]

@@ -1,4 +1,4 @@
-/** An answer for each part of the data: all of them side by side, a column for each part. */
+/** An answer for each part of the data: all of them side by side, a row or a column for each part. */
 
 import { h } from "../dom";
 import { readBar, type Result } from "../protocol";
@@ -26,15 +26,12 @@ export const groupedView: ResultView<Grouped> = {
         return { ...result, ...read };
     },
     create(result) {
-        const words = h("p", { class: "dp-hint" });
-        const element = h("div", {}, words, grid(result));
+        const element = h("div", {}, h("p", { class: "dp-hint" }, result.sentence), grid(result));
         return {
             element,
             levels: result.bars.size > 0,
             plain: false,
-            draw(beta) {
-                words.textContent = [errors(result, beta), result.sentence].filter((said) => said !== "").join(" ");
-            },
+            draw: () => undefined,
             finding: (beta) => errors(result, beta),
             key: () => [],
         };
