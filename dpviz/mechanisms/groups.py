@@ -265,8 +265,8 @@ class GroupsBound(Bound):
 
     @property
     def verb(self) -> str:
-        verb = self.each.verb
-        return f"{self.question.each_text.capitalize()}: {verb[:1].lower()}{verb[1:]}"
+        each, verb = self.question.each_text, self.each.verb
+        return f"{each[:1].upper()}{each[1:]}: {verb[:1].lower()}{verb[1:]}"
 
     def modes(self) -> tuple[Mode, ...]:
         return self.each.modes()

@@ -365,7 +365,8 @@ class Release(Askable):
         if self.answer.parts is not None:
             frames = {name: part.to_frame(beta, reader) for name, part in self.groups.items()}
             for name, frame in frames.items():
-                frame.insert(0, self.axis.name, name)
+                each = self.axis.name
+                frame.insert(0, each if each not in frame.columns else f"{each} (part)", name)
             return pd.concat(frames.values(), ignore_index=True)
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:

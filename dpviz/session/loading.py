@@ -8,7 +8,7 @@ from typing import Any
 from dpviz import files
 from dpviz.boundary import Hidden, kind_of, single_arguments
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
-from dpviz.model.release import Release, checked
+from dpviz.model.release import Release, checked, with_checksum
 from dpviz.model.terms import UNCHECKED
 from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
@@ -34,7 +34,7 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
     store = opened(ledger)
     release = from_bytes(content, f"ledger {store.name}")
     store.verify(check=arithmetic.known)
-    stored = checked(_stored(store, release))
+    stored = _as_given(checked(_stored(store, release)), release)
     parts = [part for part in sorted(stored.keys() | given.keys()) if stored.get(part) != given.get(part)]
     if parts:
         raise ReleaseFormat.of(
@@ -54,6 +54,15 @@ def opened(ledger: object) -> Ledger:
     if isinstance(ledger, str | Path):
         return Ledger.read(Hidden(ledger), check=arithmetic.known)  # a URL may hold a password
     raise LedgerError.of(kind_of(ledger), "ledger must be a session, a ledger or its place", 'write "visits.ledger"')
+
+
+def _as_given(stored: dict[str, Any], release: Release) -> dict[str, Any]:
+    """What the ledger stored; of an answer about all parts what it says about the one that is given, where one is."""
+    part = release.question.part
+    if part is None or stored["answer"].get("kind") == release.answer.kind:
+        return stored
+    answers = list(from_bytes(with_checksum(stored)).groups.values())
+    return answers[part].to_json() if part < len(answers) else stored
 
 
 def _stored(ledger: Ledger, release: Release) -> bytes:

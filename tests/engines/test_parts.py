@@ -94,7 +94,7 @@ def test_a_salt_of_the_question_lets_one_user_move_more(monkeypatch: pytest.Monk
     assert max(len(set().union(*found)) for found in parts) > 1
 
 
-def test_choosing_after_the_filter_lets_one_user_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choosing_after_the_filter_lets_one_user_move_more() -> None:
     """The twin that chooses among the parts of the rows that pass: another filter, other parts."""
     unit, by = Unit("user", max_bins=2), Partition(MONTHS, max_parts=1)
 

@@ -167,6 +167,33 @@ def test_the_frame_of_all_parts_names_the_part_of_each_row(tmp_path: Path) -> No
         assert part["a"] == own["value"][0] and part.sum(["a", "b"]).value == own["value"].sum()
 
 
+@pytest.mark.parametrize("column", ["value", "rank", "low", "item", "bin"])
+def test_parts_may_be_made_by_a_column_that_is_called_as_one_of_the_frame(column: str) -> None:
+    lesson = dv.teaching(frame().rename(columns={"month": column}), seed=1)
+    by = dv.Domain.integers(1, 3, column=column)
+    for question, mechanism in ((KINDS, dv.Dense("3")), ("kind", LISTS)):
+        shown = lesson.draw(question, mechanism, by=by).to_frame()
+        assert shown.iloc[:, 0].tolist() == ["1", "1", "2", "2", "3", "3"] and shown.columns.is_unique
+
+
+def test_the_answer_about_one_part_is_confirmed_by_the_ledger_that_stored_all(tmp_path: Path) -> None:
+    from dpviz.model.release import with_checksum
+
+    it = session(tmp_path)
+    release = it.release(KINDS, dv.Dense("3"), by=SEASONS)  # 300 rows and 600: their answers differ
+    for name, part in release.groups.items():
+        path = part.save(tmp_path / f"{name}.json")
+        assert dv.load(path, ledger=it) == part and dv.load(path, ledger=it).origin.startswith("ledger")
+    forged = {**release.groups["first"].to_json(), "answer": release.groups["later"].to_json()["answer"]}
+    path.write_bytes(with_checksum(forged))
+    with pytest.raises(ReleaseFormat, match="must be what ledger"):
+        dv.load(path, ledger=it)
+    other = it.release(KINDS, dv.Dense("1"))
+    path.write_bytes(with_checksum({**release.groups["first"].to_json(), "number": other.number}))
+    with pytest.raises(ReleaseFormat, match="must be what ledger"):
+        dv.load(path, ledger=it)
+
+
 def test_a_notebook_shows_the_parts_side_by_side(tmp_path: Path) -> None:
     it = session(tmp_path)
     lists = it.release("kind", LISTS, by=MONTHS)._repr_html_()

@@ -104,7 +104,8 @@ class Grouped(Answer):
         for name, answer, one in zip(by.names, self.answers, self.readings(reading), strict=True):
             found = answer.rows(one)
             many = max(map(len, found.values()), default=0)
-            for column, cells in {by.each: [name] * many, **found}.items():
+            each = by.each if by.each not in found else f"{by.each} (part)"
+            for column, cells in {each: [name] * many, **found}.items():
                 columns.setdefault(column, []).extend(cells)
         return dict(columns)
 
