@@ -220,13 +220,14 @@ SAVES_STATE = """async wanted => {
     while (commands.isToggled(setting) !== wanted) await new Promise(next => setTimeout(next, 50));
 }"""
 
-LIGHT = """async () => {
-    const light = 'JupyterLab Light';
-    if (document.body.dataset.jpThemeName === light) return;
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: light });
-    while (document.body.dataset.jpThemeName !== light) await new Promise(next => setTimeout(next, 50));
+THEME = """async theme => {
+    if (document.body.dataset.jpThemeName !== theme)
+        await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
+    while (document.body.dataset.jpThemeName !== theme || document.querySelector('#jupyterlab-splash'))
+        await new Promise(next => setTimeout(next, 50));
 }"""
-"""A theme is a setting of the user, which lasts: a test that goes dark does not leave the next one in the dark."""
+"""JupyterLab covers the page while it changes, and takes the cover away some time later: a second change before that
+takes it away twice, which is an error of the page."""
 
 CALM = """async ([width, height]) => {
     const parts = () => [...document.querySelectorAll('.dpviz, .dpviz svg')];
@@ -262,20 +263,18 @@ LAST_WORDS = "Kernel message validation error: Unexpected token 's', \"stream.st
 on a message without its head."""
 
 
-DARK = """async () => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"""
-
-IS_DARK = """() => document.body.dataset.jpThemeName === 'JupyterLab Dark'
-    && document.querySelector('#jupyterlab-splash') === null"""
-
 # JupyterLab lays its panels out anew some time after the window has another size.
 WITHIN = """() => [...document.querySelectorAll('.dpviz')].every(root =>
     root.getBoundingClientRect().width <= innerWidth)"""
 
 
+def set_theme(page: Page, name: str) -> None:
+    """Show the page in this theme of JupyterLab, "Light" or "Dark", and wait until nothing covers it any more."""
+    page.evaluate(THEME, f"JupyterLab {name}")
+
+
 def darken(page: Page) -> None:
-    """Go dark, and wait until JupyterLab no longer covers the page while it does."""
-    page.evaluate(DARK)
-    page.wait_for_function(IS_DARK)
+    set_theme(page, "Dark")
 
 
 def is_fault(said: ConsoleMessage) -> bool:
@@ -358,7 +357,7 @@ class Notebook:
             notebook.keep_evidence()
             raise
         finally:
-            notebook.page.evaluate(LIGHT)
+            set_theme(notebook.page, "Light")
             notebook.page.evaluate("async () => window.panel.sessionContext.shutdown()")
             notebook.page.close()
             if warm is None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import dpviz as dv
 from tests.browser.axe import violations
-from tests.browser.lab import Lab, Notebook
+from tests.browser.lab import Lab, Notebook, set_theme
 from tests.browser.test_report import opened
 
 SCREENS = (
@@ -53,11 +53,9 @@ EXPLORERS = (
     "dv.SamplingExplorer()",
     "dv.ProductSamplerTrace(n=1000, columns=80)",
 )
-THEMES = ("JupyterLab Light", "JupyterLab Dark", "JupyterLab Dark High Contrast")
+THEMES = ("Light", "Dark", "Dark High Contrast")
 
-THEME = """async theme => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme });
-    while (document.body.dataset.jpThemeName !== theme) await new Promise(next => setTimeout(next, 50));
+SETTLED = """async () => {
     for (const one of document.getAnimations())
         if (one.effect.getComputedTiming().endTime !== Infinity) one.finish();
     for (const _ of [1, 2]) await new Promise(requestAnimationFrame);
@@ -75,7 +73,8 @@ def test_it_finds_nothing_wrong_in_jupyterlab_whatever_the_theme(
         it.run_all()
         expect(it.page.locator(".dpviz:has(svg)")).to_have_count(count)
         for theme in THEMES:
-            it.page.evaluate(THEME, theme)
+            set_theme(it.page, theme)
+            it.page.evaluate(SETTLED)
             found[theme] = violations(it.page)
         it.page.emulate_media(forced_colors="active")
         it.page.wait_for_function("() => matchMedia('(forced-colors: active)').matches")

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 import dpviz as dv
-from tests.browser.lab import Lab, Notebook, calm, holds
+from tests.browser.lab import Lab, Notebook, calm, darken, holds
 
 PLAYGROUND = ("import dpviz as dv\ndv.ConsistencyPlayground()",)
 RANGE = (
@@ -20,9 +20,6 @@ SHUT_DOWN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 SIDEWAYS = """() => [...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth)"""
 FITS = f"document.querySelector('.dpviz').clientWidth < 500 && ({SIDEWAYS})().join() === '0'"
 """The one widget of the page got narrow with its window, and nothing in it scrolls sideways."""
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
 
 
 def test_figure_2_is_edited_by_keyboard_with_a_kernel_without_one_and_in_the_dark(lab: Lab, browser: Browser) -> None:
@@ -59,7 +56,7 @@ def test_figure_2_is_edited_by_keyboard_with_a_kernel_without_one_and_in_the_dar
         expect(playground.get_by_role("heading", name="Sorted counts")).to_be_visible()
         it.screenshot("sorted")
 
-        it.page.evaluate(DARK)
+        darken(it.page)
         expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
         it.page.evaluate(SHUT_DOWN)
         playground.get_by_role("button", name="New noise").click()

@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Browser, Locator, expect
 
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook, holds
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, darken, holds, set_theme
 
 SESSION = """
 import dpviz as dv
@@ -159,14 +159,10 @@ def test_the_sub_session_view_is_readable_narrow_and_dark(lab: Lab, browser: Bro
         it.run_all()
         view = it.region("Pay what you get")
         expect(view).to_contain_text("Questions left: 4 of 6")
-        it.page.evaluate(
-            "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
-        )
+        darken(it.page)
         expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
         view.screenshot(path=SCREENSHOTS / "tape-dark.png")
-        it.page.evaluate(
-            "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Light' })"
-        )
+        set_theme(it.page, "Light")
         it.page.evaluate("() => { document.querySelector('.dp-tape').closest('.dpviz').style.width = '320px'; }")
         expect(view.get_by_role("img", name=re.compile("symbols left"))).to_be_visible()
         holds(it.page, "document.querySelector('.dp-tape').closest('.dpviz').scrollWidth <= 320")

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook, calm
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, calm, darken, set_theme
 
 SETUP = """
 import dpviz as dv
@@ -26,10 +26,6 @@ KINDS = {
     "labels": ('health, dv.Dense("1")', "health"),
     "list": ('"self_rated_health", dv.TopKLaplace(k=3, kbar=5, epsilon="10", delta="1e-6")', '"self_rated_health"'),
 }
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
-LIGHT = DARK.replace("Dark", "Light")
 
 
 @pytest.mark.parametrize(("kind", "dark"), [("bars", False), ("labels", True), ("list", False)])
@@ -41,8 +37,7 @@ def test_a_chart_is_saved_as_svg_and_png(lab: Lab, browser: Browser, kind: str, 
         page = notebook.page
         notebook.run_all()
         if dark:
-            page.evaluate(DARK)
-            page.wait_for_function("() => document.body.dataset.jpThemeLight === 'false'")
+            darken(page)
         result = page.locator(".dp-result")
         expect(result.locator(".dp-result-title")).to_contain_text("released with")
         title = result.locator(".dp-result-title").inner_text()
@@ -58,7 +53,7 @@ def test_a_chart_is_saved_as_svg_and_png(lab: Lab, browser: Browser, kind: str, 
             saved[form] = tmp_path / download.value.suggested_filename
             download.value.save_as(saved[form])
         if dark:
-            page.evaluate(LIGHT)
+            set_theme(page, "Light")
         svg = ElementTree.parse(saved["SVG"]).getroot()
         text = saved["SVG"].read_text()
         assert [one.tag for one in svg.iter() if "class" in one.attrib or "image" in one.tag] == []

@@ -16,8 +16,7 @@ from xml.etree import ElementTree
 from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
-from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, calm, resize
-from tests.browser.test_axe import THEME
+from tests.browser.lab import SCREENSHOTS, Lab, Notebook, at_rest, calm, darken, resize, set_theme
 from tests.browser.test_report import opened
 from tests.browser.test_workbench import LEFT
 from tools.snippets import snippets
@@ -42,9 +41,9 @@ def pictures(it: Notebook, title: str) -> None:
 
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     keep("light")
-    it.page.evaluate(THEME, "JupyterLab Dark")
+    darken(it.page)
     keep("dark")
-    it.page.evaluate(THEME, "JupyterLab Light")
+    set_theme(it.page, "Light")
     resize(it.page, **ZOOMED)
     keep("200 percent")
     resize(it.page, **LONG)

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, expect
 
 import dpviz as dv
-from tests.browser.lab import Lab, Notebook, holds
+from tests.browser.lab import Lab, Notebook, darken, holds
 from tests.browser.test_report import opened
 
 PUBLIC = (
@@ -28,9 +28,6 @@ COMPOSED = ('import dpviz as dv\ndv.CompositionExplorer(epsilon="0.1", delta="1e
 
 FORBIDDEN = "async () => window.panel.sessionContext.session.kernel.shutdown()"
 SIDEWAYS = """() => [...document.querySelectorAll('.dpviz')].map(root => root.scrollWidth - root.clientWidth)"""
-DARK = """async () => {
-    await window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' });
-}"""
 
 
 def moved(slider: Locator, key: str, says: str | re.Pattern[str]) -> None:
@@ -184,7 +181,7 @@ def test_in_the_dark_and_in_a_narrow_window_the_words_are_the_same(lab: Lab, bro
         words = explorer.get_by_role("heading").all_inner_texts()
         expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
         it.until(lambda: sum(ground(explorer)) > 3 * 200)
-        it.page.evaluate(DARK)
+        darken(it.page)
         expect(it.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
         it.until(lambda: sum(ground(explorer)) < 3 * 100)
         holds(it.page, f"({SIDEWAYS})().join() === '0,0'")
