@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms import KeyCount as KeyCount
+    from dpviz.mechanisms import Marginals as Marginals
     from dpviz.mechanisms import MaxProjection as MaxProjection
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms import PureSparse as PureSparse

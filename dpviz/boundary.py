@@ -117,7 +117,9 @@ def _contents(thing: Any, seen: dict[int, Any], deep: int) -> Any:
 
 
 def _key(thing: Any) -> Any:
-    """The same for a key: one value, or hidden, for lists in it could not be keys once they are plain."""
+    """The same for a key: one value, several as columns of a table, or hidden, for lists could be no keys."""
+    if is_a(thing, tuple):
+        return tuple(None if part is None else single(part) for part in tuple.__iter__(thing))
     return thing if thing is None else single(thing)
 
 

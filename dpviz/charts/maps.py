@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import altair as alt
 
-from dpviz.boundary import plain_arguments
+from dpviz.boundary import Hidden, kind_of, plain_arguments
 from dpviz.charts.canvas import Picture, picture_of, refused, width_of
+from dpviz.charts.counts import histogram
 from dpviz.charts.picture import promise
+from dpviz.charts.registry import register
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Palette, Theme, palette
 from dpviz.charts.words import capital, measured, often, reach, shown, spread, wrapped
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.answers import Between
 from dpviz.model.answers.base import listed
+from dpviz.model.between import between
+from dpviz.model.domain import Domain, quoted
 from dpviz.model.release import Release
 
 MOST_ROWS, MOST_COLUMNS = 60, 40
@@ -33,9 +38,17 @@ LIGHTEST: Final = 0.12
 
 
 @plain_arguments
-def heat_map(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
+def heat_map(
+    release: Release,
+    *,
+    columns: Sequence[str] | None = None,
+    beta: Number = "0.05",
+    theme: Theme = "light",
+    width: int = 700,
+) -> Picture:
     """A release over two columns as a map: the first column down, the second across, a stronger colour for more.
 
+    columns  of a release over more columns, or of dv.Marginals, the two that are shown; the others are added up
     beta    how often the interval of a cell or of a total may fail: 0.05 for intervals that hold 95 times in 100
     theme   "light" or "dark"
     width   of the whole picture, in pixels
@@ -56,21 +69,22 @@ def heat_map(release: Release, *, beta: Number = "0.05", theme: Theme = "light",
     colours, wide, level = palette(theme), width_of(width), probability(beta, "beta", zero=False)
     if not isinstance(release, Release):
         refused(release, "a Release over two columns")
-    domain = release.axis.domain
-    if not release.valued or domain is None or len(domain.factors) != 2:
+    whole = release.axis.domain
+    if columns is None and (not release.valued or whole is None or len(whole.factors) != 2):
         raise ReleaseFormat.of(
             release.answer.kind,
             "a heat map has a value for each pair of bins of two columns",
-            "draw it: release.chart()",
+            _two(release) if len(release.question.domain.factors) > 1 else "draw it: release.chart()",
         )
-    down, across = domain.factors
+    axes = _axes(release, columns)
+    down, across = axes
     if down.size > MOST_ROWS or across.size > MOST_COLUMNS:
         raise ParameterError.of(
             f"{down.size:,} × {across.size:,} cells",
             f"a heat map has at most {MOST_ROWS} rows and {MOST_COLUMNS} columns",
             "put the column with more bins first, or ask for fewer, wider bins",
         )
-    drawn = _Map(release, level, colours, wide)
+    drawn = _Map(release, level, colours, wide, None if columns is None else axes)
     title, sentences = release.title, [f"{capital(promise(release))}.", *drawn.sentences]
     if release.teaching is not None:
         title, sentences = f"Not private · teaching, seed {release.teaching}", [release.title, *sentences]
@@ -86,25 +100,66 @@ def heat_map(release: Release, *, beta: Number = "0.05", theme: Theme = "light",
     )
 
 
+def _axes(release: Release, columns: Sequence[str] | None) -> tuple[Domain, Domain]:
+    """The column that goes down and the one that goes across."""
+    factors = {one.columns[0]: one for one in release.question.domain.factors}
+    names = list(factors) if columns is None else columns
+    if isinstance(names, Hidden) or not isinstance(names, list | tuple) or len(names) != 2:
+        raise ParameterError.of(kind_of(names), "a heat map is of two columns", _two(release))
+    for place, name in enumerate(names, 1):
+        if type(name) is not str or name not in factors or name in names[: place - 1]:
+            raise DomainError.of(
+                "another column" if type(name) is str else kind_of(name),
+                f"column {place} of a heat map must be one of {', '.join(factors)}, each named once",
+                "name columns of this answer",
+            )
+    down, across = (factors[name] for name in names)
+    return down, across
+
+
+def _two(release: Release) -> str:
+    """Two columns that can be drawn, as they are typed."""
+    names = [one.columns[0] for one in release.question.domain.factors]
+    return f"name two: columns=[{', '.join(map(quoted, names[:2]))}]"
+
+
+Cell: TypeAlias = tuple[int | Fraction | Between, Any, Any]
+"""A value and the ends of its interval; None where one is open."""
+
+
+def _cells(release: Release, columns: Sequence[str] | None, beta: Fraction) -> list[Cell]:
+    """Every cell, row by row."""
+    if columns is None:
+        intervals = release.intervals(beta)
+        assert intervals is not None
+        return list(zip(listed(release.shown), intervals.low, intervals.high, strict=True))
+    return [(one.value, one.low, one.high) for one in release.marginal(list(columns), beta=beta)]
+
+
 class _Map:
     """Where everything stands, in pixels."""
 
-    def __init__(self, release: Release, beta: Fraction, colours: Palette, wide: int) -> None:
-        assert release.axis.domain is not None
+    def __init__(
+        self,
+        release: Release,
+        beta: Fraction,
+        colours: Palette,
+        wide: int,
+        axes: tuple[Domain, Domain] | None = None,
+    ) -> None:
         self.release, self.colours, self.wide = release, colours, wide
-        self.down, self.across = release.axis.domain.factors
+        self.down, self.across = _axes(release, None) if axes is None else axes
         self.ink = colours.release if release.teaching is None else colours.public
-        self.values = [float(value) for value in listed(release.shown)]
-        intervals = release.intervals(beta)
-        assert intervals is not None
-        holds = zip(intervals.low, intervals.high, strict=True)
-        self.open = [bool((low is None or low <= 0) and (high is None or high >= 0)) for low, high in holds]
+        columns = None if axes is None else [one.columns[0] for one in axes]
+        cells = _cells(release, columns, beta)
+        self.exact = [_short(value) for value, _, _ in cells]
+        self.values = [float(between(value).middle) for value, _, _ in cells]
+        self.open = [bool((low is None or low <= 0) and (high is None or high >= 0)) for _, low, high in cells]
         self.top = _round(max([1.0, *self.values]))
         self.rows, self.columns = (_totals(release, one.columns[0], beta) for one in (self.down, self.across))
         self.sentences = [
-            f"Each value {spread(release.bars(beta)[0])} {release.question.nouns(release.unit)}, {often(beta)}."
-            if release.answer.bars(release.reading, beta)[0] is not None
-            else "",
+            self._errors(cells, beta),
+            "" if axes is None else self._named(),
             "A hollow centre: the interval of the cell holds 0. Totals stand at the margins.",
         ]
         names = [self.down.label(at) for at in range(self.down.size)]
@@ -113,6 +168,21 @@ class _Map:
         self.cell = max(4.0, (wide - self.left - self.right) / self.across.size)
 
     # ------------------------------------------------------------ words
+
+    def _named(self) -> str:
+        down, across = (one.columns_text.replace("_", " ") for one in (self.down, self.across))
+        return f"{capital(down)} by {across}; all other columns are added up."
+
+    def _errors(self, cells: Sequence[Cell], beta: Fraction) -> str:
+        """How far one cell may be off, where that is the same in every cell whose interval is cut nowhere."""
+        nouns, one = self.release.question.nouns(self.release.unit), None
+        if self.release.axis.domain is not None and len(self.release.axis.domain.factors) == 2:
+            one = self.release.answer.bars(self.release.reading, beta)[0]
+        if one is not None:
+            return f"Each value {spread(one)} {nouns}, {often(beta)}."
+        widths = {high - low for _, low, high in cells if low is not None and high is not None and low > 0}
+        half = Fraction(-(-max(widths) // 2)) if widths and max(widths) - min(widths) <= 1 else None
+        return "" if half is None else f"Each value within {reach(half)} {nouns}, {often(beta)}."
 
     @property
     def finding(self) -> str:
@@ -124,7 +194,7 @@ class _Map:
         marked = "" if self.release.teaching is None else f"Not private · teaching, seed {self.release.teaching}. "
         return (
             f"{marked}{self.release.title}: {self.down.size:,} × {self.across.size:,} cells, the largest is {most} "
-            f"with {shown(listed(self.release.shown)[at])}; of {open_:,} the interval holds 0."
+            f"with {self.exact[at]}; of {open_:,} the interval holds 0."
         )
 
     # ------------------------------------------------------------ drawing
@@ -195,12 +265,11 @@ class _Map:
         """Every cell, the hole in its middle, and its value as it is written there."""
         found = []
         hole = min(self.cell, ROW) * 0.3
-        exact = listed(self.release.shown)
         for at, value in enumerate(self.values):
             row, column = divmod(at, self.across.size)
             x, y = self.left + column * self.cell, HEAD + row * ROW
             step = self.strength(value)
-            text = shown(exact[at])
+            text = self.exact[at]
             wide_hole = max(hole, measured(text, FLOOR) / 2 + 3) if self.cell >= measured(text, FLOOR) + 10 else hole
             found.append(
                 {
@@ -300,10 +369,17 @@ def _totals(release: Release, column: str, beta: Fraction) -> list[str]:
         if low is None or high is None or isinstance(value, Between):
             found.append(shown(value))
         elif high - value == value - low:
-            found.append(f"{shown(value)} ±{reach(Fraction(value - low))}")
+            found.append(f"{_short(value)} ±{reach(Fraction(value - low))}")
+        elif low > 0 and Fraction(value).denominator != 1:  # whole ends around a fraction
+            found.append(f"{_short(value)} ±{reach(Fraction(-(-(high - low) // 2)))}")
         else:
-            found.append(f"{shown(value)}, {shown(low)} to {shown(high)}")
+            found.append(f"{_short(value)}, {shown(low)} to {shown(high)}")
     return found
+
+
+def _short(value: int | Fraction | Between) -> str:
+    """A value as it is written in a cell: of a fraction the nearest whole number."""
+    return shown(value) if isinstance(value, int | Between) else shown(round(value))
 
 
 def _round(most: float) -> float:
@@ -332,3 +408,17 @@ def _cut(words: str, room: float) -> str:
         return words
     kept = next((size for size in range(len(words), 0, -1) if measured(words[:size] + "…", SMALL) <= room), 1)
     return words[:kept] + "…"
+
+
+@plain_arguments
+def marginals(release: Release, *, columns: Sequence[str] | None = None, **options: Any) -> Picture:
+    """A table of dv.Marginals: of two columns as a map, the first such table where none are named; where there are only
+    tables of one column, all their cells as bars."""
+    if columns is None:
+        columns = release.answer.mapped(release.reading)
+        if columns is None:
+            return histogram(release, **options)
+    return heat_map(release, columns=columns, **options)
+
+
+register("marginals", marginals)

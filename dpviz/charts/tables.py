@@ -73,7 +73,7 @@ def errors_sentence(release: Release, beta: Fraction) -> str:
 def _rows(release: Release, beta: Fraction, most: int | None) -> str:
     """The rows of a table under their names, and what comes after the last."""
     axis, reading, some = release.axis, release.reading, slice(most)
-    columns = release.answer.rows(reading)
+    columns = release.answer.lines(reading)
     names, cells = list(columns), [[_cell(cell) for cell in column[some]] for column in columns.values()]
     if release.valued:
         names.append("released" if release.teaching is None else "drawn")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.dense import Dense as Dense
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms.key_count import KeyCount as KeyCount
+    from dpviz.mechanisms.marginals import Marginals as Marginals
     from dpviz.mechanisms.max_projection import MaxProjection as MaxProjection
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
@@ -55,6 +56,7 @@ _RELEASED: Final = {
     "ExponentialTopK": "exponential_top_k",
     "Sorted": "sorted",
     "Queries": "queries",
+    "Marginals": "marginals",
     "Threshold": "threshold",
     "ALP": "alp",
     "ThresholdALP": "threshold_alp",

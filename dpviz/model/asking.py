@@ -106,7 +106,7 @@ class Askable:
         Raises DomainError for labels that are unknown or named twice, ReleaseFormat where the answer has no values.
         """
         asked = _Asked(self._subject, beta, among, reader)
-        return _each(asked.sum, _sets(labels))
+        return _each(asked.sum, asked.sets(labels))
 
     @plain_arguments
     def range(
@@ -126,7 +126,7 @@ class Askable:
     ) -> Derived | DerivedTable:
         """By how much the count of one label, or of several, exceeds that of others."""
         asked = _Asked(self._subject, beta, among, reader)
-        return _each(asked.difference, _sets(a), _sets(b))
+        return _each(asked.difference, asked.sets(a), asked.sets(b))
 
     @plain_arguments
     def share(
@@ -137,7 +137,7 @@ class Askable:
         A ratio of noisy counts is biased, and the answer says so. A whole that may be 0 leaves any share possible.
         """
         asked = _Asked(self._subject, beta, among, reader)
-        return _each(asked.share, _sets(part), _sets(whole))
+        return _each(asked.share, asked.sets(part), asked.sets(whole))
 
     @plain_arguments
     def marginal(
@@ -173,7 +173,7 @@ class Askable:
         `among` a number, it is for the best of so many pairs; with "all", for the largest gap among all bins.
         """
         asked = _Asked(self._subject, beta, among, reader)
-        return _each(asked.compare, _sets(a), _sets(b))
+        return _each(asked.compare, asked.sets(a), asked.sets(b))
 
 
 # ---------------------------------------------------------------- what is asked
@@ -283,6 +283,13 @@ class _Asked:
                 as_given(reader), "reader must be the name of an estimator", "leave reader out for the first one"
             )
 
+    def sets(self, labels: Any) -> Any:
+        """Labels as one set, or as many; a dict of values is one label where labels are such."""
+        if self.subject.answer.by_columns and isinstance(labels, Mapping):
+            one = not any(isinstance(part, list | Mapping) for part in labels.values())
+            return [labels] if one else _sets(labels)
+        return _sets(labels)
+
     # ------------------------------------------------------------ the five questions
 
     def sum(self, labels: Sequence[Any] | None) -> Derived:
@@ -302,7 +309,8 @@ class _Asked:
         return self._derived("difference", what, query, kind)
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
-        chosen, all_of = self._points(part), self._points(whole_)
+        chosen = self._points(part)
+        all_of = self._points(whole_, beside=chosen)
         rest = self._rest(chosen, all_of)
         what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
         return self._ratio(what, Query.of((chosen, 1)), rest)
@@ -311,18 +319,17 @@ class _Asked:
         """One sum for each cell, or its share of those that have the same labels in the columns of a whole."""
         reading = self.subject.reading
         domain = reading.question.domain
-        if not domain.declared or self._noun != "bin" or self.subject.answer.every(reading) != range(domain.size):
+        if not domain.declared:
             raise DomainError.of(
                 f"an answer of {self._noun}s", "a marginal adds up declared bins", "ask for sums of what there is"
             )
         grid = Grid.of(domain, columns)
+        added = self.subject.answer.marginal(reading, grid)
         cells = list(grid.cells())
         labels = tuple(map(grid.labels, cells))
         names = [" · ".join(one) for one in labels]
         if share_of is None:
-            rows = [
-                self._derived("sum", name, grid.query([cell]), "sums") for name, cell in zip(names, cells, strict=True)
-            ]
+            rows = [self._derived("sum", name, added([cell]), "sums") for name, cell in zip(names, cells, strict=True)]
             return Marginal(tuple(rows), grid.columns, labels)
         kept = of_columns(share_of, grid)
         groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
@@ -336,7 +343,7 @@ class _Asked:
                     "a column of one bin", "a part must leave something of its whole", "leave that column out"
                 )
             whole_ = " · ".join(one[place] for place in kept) or "all"
-            rows.append(self._ratio(f"{name}, as a share of {whole_}", grid.query([cell]), grid.query(others)))
+            rows.append(self._ratio(f"{name}, as a share of {whole_}", added([cell]), added(others)))
         return Marginal(tuple(rows), grid.columns, labels)
 
     def _ratio(self, what: str, first: Query, second: Query) -> Derived:
@@ -403,11 +410,12 @@ class _Asked:
     def _axis(self) -> str:
         return self.subject.reading.question.domain.columns_text
 
-    def _points(self, labels: Sequence[Any] | None) -> Sequence[Any]:
-        """The points that labels name, each once."""
+    def _points(self, labels: Sequence[Any] | None, beside: Sequence[Any] | None = None) -> Sequence[Any]:
+        """The points that labels name, each once; where none are named those of everything, which others are some of,
+        if these are given."""
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
-            return answer.every(reading)
+            return answer.whole(reading, beside)
         if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
             return run
         if not labels:

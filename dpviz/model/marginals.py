@@ -42,8 +42,8 @@ class Grid:
 
     @classmethod
     def of(cls, domain: Domain, columns: object) -> Grid:
-        """Raises DomainError for columns that the domain does not have, or that are named twice, and for a marginal
-        that is too large."""
+        """Raises DomainError for columns that the domain does not have, or that are named twice, and for a marginal of
+        too many cells."""
         known = domain.columns
         names = [one_of(name, _text, f"column {place}") for place, name in enumerate(_names(columns), 1)]
         said = ", ".join(known)
@@ -61,13 +61,16 @@ class Grid:
             raise DomainError.of(
                 f"{shown(grid.size)} cells", f"a marginal has at most {MOST_CELLS:,} cells", "keep fewer columns"
             )
-        if grid.pieces > MOST_PIECES:
+        return grid
+
+    def check_pieces(self) -> None:
+        """Raises DomainError where too many runs of bins would be added up."""
+        if self.pieces > MOST_PIECES:
             raise DomainError.of(
-                f"{shown(domain.size)} bins",
+                f"{shown(self.domain.size)} bins",
                 f"a marginal adds up at most {MOST_PIECES:,} runs of neighbouring bins",
                 "keep the first columns of the domain, or count the columns of this marginal by themselves",
             )
-        return grid
 
     @property
     def columns(self) -> tuple[str, ...]:

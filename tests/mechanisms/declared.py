@@ -73,6 +73,11 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     "ExponentialTopK": {"k": ITEMS, "epsilon": NUMBERS, "delta": [0, *CHANCES]},
     "Sorted": {"epsilon": NUMBERS, "largest": [None, 10, "30", 10_000], "base": LAWS},
     "Queries": {"epsilon": NUMBERS, "queries": [None, {"all": None}, {"x": [1, "2"], "y": range(3)}, [("a", (True,))]]},
+    "Marginals": {
+        "epsilon": NUMBERS, "ways": [1, 2, "3", 8, np.int64(2)],
+        "weights": [None, {("a", "b"): 2}, {"a": 1, (): "3"}, [(("a", "c"), 0)], {}], "total": ["fitted", "public"],
+        "base": ["exp", "gaussian"], "delta": [None, *CHANCES],
+    },
     "Threshold": {"epsilon": NUMBERS, "delta": [None, *CHANCES]},
     "ALP": {
         "epsilon": NUMBERS, "cap": [*ITEMS, "0.5", 10**6], "keys": COUNTS, "alpha": [3, "38/13", 0.5, 100],
@@ -139,6 +144,11 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "ExponentialTopK": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
     "Sorted": [{"epsilon": 1}, {"epsilon": "1/3", "largest": 9}],
     "Queries": [{"epsilon": 1}, {"epsilon": "1/3", "queries": {"all": None, "a": ["A"]}}],
+    "Marginals": [
+        {"epsilon": 1},
+        {"epsilon": "1/3", "ways": 3, "weights": {("a", "b"): 2}, "base": "gaussian", "delta": "1e-9"},
+        {"epsilon": "1/3", "weights": {(): 2}, "total": "public"},
+    ],
     "Threshold": [{"epsilon": 1}, {"epsilon": "1/3", "delta": "1e-9"}],
     "ALP": [
         {"epsilon": 1, "cap": 9, "keys": 5},

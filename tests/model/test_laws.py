@@ -21,6 +21,7 @@ from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
 from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.key_count import KeyCount
+from dpviz.mechanisms.marginals import Marginals
 from dpviz.mechanisms.max_projection import MaxProjection
 from dpviz.mechanisms.pure_sparse import PureSparse
 from dpviz.mechanisms.queries import Queries
@@ -58,6 +59,7 @@ RECORDS = Question.records([Domain.integers(0, 40, column="x"), Domain.categorie
 TWO_BITS = Question.records([Domain.integers(0, 1, column="x"), Domain.categories(["a", "b"], column="y")])
 SIGNED = Question.sum("y", by=HUGE, low=-2, high=2, step="0.5")
 
+COLUMNS = Domain.product(*(Domain.integers(1, size, column=name) for name, size in (("a", 2), ("b", 3), ("c", 4))))
 PARTS = Partition(Domain.integers(1, 3, column="month"))
 CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "dense": (Dense("1/3"), BINS, ROWS),
@@ -94,6 +96,9 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "sorted": (Sorted("1/2"), BINS, USER),
     "sorted, the largest": (Sorted(1, largest=7), BINS, SWAPPED),
     "queries": (Queries("1/2"), Domain.categories(list("abc"), column="grade"), ROWS),
+    "marginals": (Marginals("1/2", weights={("a", "b"): 3, (): 1}), COLUMNS, USER),
+    "marginals, a public total": (Marginals("1/2", ways=1, total="public"), COLUMNS, SWAPPED),
+    "marginals, Gaussian": (Marginals("1/2", base="gaussian", delta="1e-6"), COLUMNS, SWAPPED),
     "a label from weights": (SampleCategory("1/3"), RECORDS, SWAPPED),
     "a label alone": (SampleCategory("1/3", draws="one"), RECORDS, ROWS),
     "a label by the nearest chances": (SampleCategory("1/3", "euclid"), RECORDS, SWAPPED),

@@ -33,6 +33,7 @@ from dpviz.model.laws.count_noise import FiniteLaw, GaussianNoise, NoiseLaw
 from dpviz.model.laws.dense import DenseLaw, GaussianDenseLaw
 from dpviz.model.laws.key_count import KeyCountLaw
 from dpviz.model.laws.log_sketch import LogSketchLaw
+from dpviz.model.laws.marginals import GaussianMarginalsLaw, MarginalsLaw
 from dpviz.model.laws.product import CutProductLaw, ProductLaw
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.queries import QueriesLaw
@@ -833,38 +834,36 @@ def in_order(noise: NoiseLaw, ranks: int, bins: int = 2, n: int | None = None) -
     return Case(SortedLaw(noise, bins, ranks, n), tails)
 
 
+def weighted_tail(exact: dict[int, Enclosure], weights: tuple[int, int, int], scale: int) -> Tail:
+    """How often a sum of three independent noises, each times its weight and divided by 3, is off by more than a."""
+    found: dict[Fraction, tuple[Fraction, Fraction]] = {}
+    one = {z: (int(low * scale), int(high * scale) + 1) for z, (low, high) in exact.items()}
+    sums: dict[int, list[int]] = {0: [1, 1]}
+    for weight in weights:
+        later: dict[int, list[int]] = {}
+        for total_, (low, high) in sums.items():
+            for z, (least, most) in one.items():
+                at = later.setdefault(total_ + weight * z, [0, 0])
+                at[0], at[1] = at[0] + low * least, at[1] + high * most
+        sums = later
+    for total_, (low, high) in sums.items():
+        so_far = found.get(at := Fraction(abs(total_), 3), (NONE, NONE))
+        found[at] = so_far[0] + Fraction(low, scale**3), so_far[1] + Fraction(high, scale**3)
+    missing = 1 - sum((low for low, _ in found.values()), NONE)
+
+    @cache
+    def tail(a: int) -> Enclosure:
+        beyond = [chance for at, chance in found.items() if at > a]
+        return sum((low for low, _ in beyond), NONE), sum((high for _, high in beyond), missing)
+
+    return tail
+
+
 def queries(noise: NoiseLaw) -> Case:
     """The total of two bins and each of them. The fit is off by (2 t + a + b) / 3, in a bin by (t + 2 a - b) / 3."""
     decay, far, scale = noise.decay, 40, 1 << 300
     exact = {z: geometric(decay, z) for z in range(-far, far + 1)}
-
-    def tail_of(weights: tuple[int, int, int]) -> Tail:
-        found: dict[int, tuple[Fraction, Fraction]] = {}
-        one = {z: (int(low * scale), int(high * scale) + 1) for z, (low, high) in exact.items()}
-        sums: dict[int, list[int]] = {0: [1, 1]}
-        for weight in weights:
-            later: dict[int, list[int]] = {}
-            for total_, (low, high) in sums.items():
-                for z, (least, most) in one.items():
-                    at = later.setdefault(total_ + weight * z, [0, 0])
-                    at[0], at[1] = at[0] + low * least, at[1] + high * most
-            sums = later
-        for total_, (low, high) in sums.items():
-            at, so_far = (
-                math.ceil(Fraction(abs(total_), 3)),
-                found.get(math.ceil(Fraction(abs(total_), 3)), (NONE, NONE)),
-            )
-            found[at] = so_far[0] + Fraction(low, scale**3), so_far[1] + Fraction(high, scale**3)
-        missing = 1 - sum((low for low, _ in found.values()), NONE)
-
-        @cache
-        def tail(a: int) -> Enclosure:
-            beyond = [chance for at, chance in found.items() if at > a]
-            return sum((low for low, _ in beyond), NONE), sum((high for _, high in beyond), missing)
-
-        return tail
-
-    all_of, own = tail_of((2, 1, 1)), tail_of((1, 2, -1))
+    all_of, own = (weighted_tail(exact, of, scale) for of in ((2, 1, 1), (1, 2, -1)))
 
     def two(a: int) -> Enclosure:
         """Of two answers at most the sum, so a bound."""
@@ -872,6 +871,21 @@ def queries(noise: NoiseLaw) -> Case:
 
     law = QueriesLaw(noise, '[2,[["all",[[0,2]]],["a",[[0,1]]],["b",[[1,2]]]]]', None)
     return Case(law, {"range 0 1": all_of, "look_ups 2": two})
+
+
+def tables(amount: Fraction, gaussian: bool = False) -> Case:
+    """The total of two labels and the table of both, with noise of one law. The fit is off by (2 t + a + b) / 3, in a
+    cell by (t + 2 a - b) / 3, and in the sum of the total and the first cell by t + a."""
+    far, scale = 40, 1 << 300
+    exact = {z: bell(amount, z) if gaussian else geometric(Decay.exp(amount), z) for z in range(-far, far + 1)}
+    asked = "[[2],[[[],1],[[0],1]]]"
+    law = GaussianMarginalsLaw(asked, amount, None) if gaussian else MarginalsLaw(asked, amount, None)
+    whole_, own, both = (weighted_tail(exact, of, scale) for of in ((2, 1, 1), (1, 2, -1), (3, 3, 0)))
+    worst = cache(lambda a: (max(whole_(a)[0], own(a)[0]), max(whole_(a)[1], own(a)[1])))
+    every = cache(lambda a: (NONE, whole_(a)[1] + 2 * own(a)[1]))
+    ones = {name: worst for name in QUESTIONS if name.startswith("one_bin")}
+    means = {f"bias {count}": (NONE, NONE) for count in COUNTS}
+    return Case(law, {**ones, "all_bins": every, "range 0 1": both}, means)
 
 
 # ---------------------------------------------------------------- a drawn record: the worst distance over laws
@@ -1081,6 +1095,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "sorted, the largest alone": lambda: in_order(noise("1"), 1, bins=3),
     "sorted, n": lambda: in_order(noise("2", 3), 2, n=3),
     "queries": lambda: queries(noise("1")),
+    "tables": lambda: tables(Fraction(1)),
+    "tables, Gaussian": lambda: tables(Fraction(3), gaussian=True),
     "coins": lambda: coins(Fraction(1, 2), 1, Fraction(1, 40)),
     "tree, one pair": lambda: tree(TreeLaw(2, 2, False, Fraction(1, 2), "1,1", None)),
     "tree, padded": lambda: tree(TreeLaw(2, 3, False, Fraction(1), "1,1,1", None), 30),

@@ -61,6 +61,9 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "PureSparse": lambda e, d: dv.PureSparse(e),
     "Sorted": lambda e, d: dv.Sorted(e),
     "Queries": lambda e, d: dv.Queries(e),
+    "Marginals": lambda e, d: (
+        dv.Marginals(e, weights={(): 2}) if d == "1e-6" else dv.Marginals(e, base="gaussian", delta="1e-30")
+    ),
     "Compact": lambda e, d: dv.Compact(e),
     "Threshold": lambda e, d: dv.Threshold(e, d),
     "ALP": lambda e, d: dv.ALP(e, cap=50, keys=20),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpviz.model.answers.grouped import Grouped as Grouped
     from dpviz.model.answers.key_count import KeyBound as KeyBound
     from dpviz.model.answers.log_sketch import LogSketch as LogSketch
+    from dpviz.model.answers.marginals import MarginalTables as MarginalTables
     from dpviz.model.answers.queries import QueryAnswers as QueryAnswers
     from dpviz.model.answers.ranges import Ranges as Ranges
     from dpviz.model.answers.ranked import Ranked as Ranked
@@ -54,6 +55,7 @@ _HOME: Final = {
     "Grouped": "grouped",
     "KeyBound": "key_count",
     "LogSketch": "log_sketch",
+    "MarginalTables": "marginals",
     "ProductRecord": "records",
     "QueryAnswers": "queries",
     "Ranges": "ranges",
@@ -81,6 +83,7 @@ __all__ = [
     "KeyBound",
     "Listing",
     "LogSketch",
+    "MarginalTables",
     "Packed",
     "ProductRecord",
     "QueryAnswers",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
@@ -31,6 +31,7 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     from dpviz.fitting.tree import TreeFit
     from dpviz.model.answers.records import Draws
+    from dpviz.model.marginals import Grid as Marginal
     from dpviz.noise.bits import Bits
 
 Among: TypeAlias = Literal["one", "all"]
@@ -261,6 +262,7 @@ class Answer:
     adds_rows   whether the rows that a page draws are counts that add up, so that it offers sums of what is brushed
     adds_bins   whether sums of bins can be asked for though the rows that a page draws are none: bins are then typed
     noun        what a sum adds up, one by one: bins, or whatever the points of a sum are
+    by_columns  whether a label is a dict, by columns
     """
 
     kind: ClassVar[str]
@@ -270,6 +272,7 @@ class Answer:
     adds_rows: ClassVar[bool] = False
     adds_bins: ClassVar[bool] = False
     noun: ClassVar[str] = "bin"
+    by_columns: ClassVar[bool] = False
 
     # ------------------------------------------------------------ storing
 
@@ -308,6 +311,10 @@ class Answer:
         """The leading columns of a frame, by name: the labels, and what else says which row is which."""
         axis = self.axis(reading)
         return {axis.noun: axis.labels}
+
+    def lines(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        """The same for a table that a person reads, where fewer columns say it."""
+        return self.rows(reading)
 
     def point(self, reading: Reading, label: object) -> Any:
         """The point that a label names, for `read`. Raises an error of ours where there is none."""
@@ -402,6 +409,23 @@ class Answer:
         """All points that a sum may be over."""
         domain = reading.question.domain
         return range(domain.size) if domain.declared else AllKeys()
+
+    def whole(self, reading: Reading, beside: Sequence[Any] | None = None) -> Sequence[Any]:
+        """The points that everything is the sum of; of which others are some, where these are given."""
+        return self.every(reading)
+
+    def marginal(self, reading: Reading, grid: Marginal) -> Callable[[Sequence[Sequence[int]]], Query]:
+        """How some cells of a marginal are added up. Raises DomainError where they cannot be."""
+        if self.noun != "bin" or self.every(reading) != range(grid.domain.size):
+            raise DomainError.of(
+                f"an answer of {self.noun}s", "a marginal adds up declared bins", "ask for sums of what there is"
+            )
+        grid.check_pieces()
+        return grid.query
+
+    def mapped(self, reading: Reading) -> tuple[str, str] | None:
+        """The two columns that a heat map is of where nobody names two; None where none come first."""
+        return None
 
     def label(self, reading: Reading, point: Any) -> str:
         """A point of a sum in words."""
@@ -699,6 +723,7 @@ _FILES: Final = {
     "grouped": "grouped",
     "key count": "key_count",
     "log-sketch": "log_sketch",
+    "marginals": "marginals",
     "product record": "records",
     "queries": "queries",
     "ranges": "ranges",

@@ -153,7 +153,7 @@ class Grouped(Answer):
 
     def _column(self, answer: Answer, reading: Reading) -> dict[str, str]:
         """One answer as texts: values by their labels, or what stands in each place of a list."""
-        labels = [str(cell) for cell in list(answer.rows(reading).values())[-1]]
+        labels = [str(cell) for cell in list(answer.lines(reading).values())[-1]]
         if answer.has_values and answer.listing(reading) is None:
             return dict(zip(labels, map(shown, listed(answer.read(reading))), strict=True))
         return {f"rank {at}": label for at, label in enumerate([*labels, *answer.last_row(reading)[-1:]], 1)}

@@ -143,6 +143,8 @@ _FILES: Final = {
     ("grouped", 1): "grouped",
     ("key count", 1): "key_count",
     ("log-sketch", 1): "log_sketch",
+    ("marginals", 1): "marginals",
+    ("marginals-gaussian", 1): "marginals",
     ("noisy-list", 1): "ranking",
     ("padded bounded record", 1): "records",
     ("peeling", 1): "ranking",

@@ -1,0 +1,406 @@
+"""Marginals: noise on tables over some of several columns, which are then made to agree."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import comb, prod
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.boundary import Hidden, kind_of, protect_module
+from dpviz.errors import DomainError, ParameterError, short
+from dpviz.exact import counted, text, whole
+from dpviz.fitting.residuals import LARGEST_WEIGHT, MOST_TABLES, MOST_TOGETHER, Places, Tables
+from dpviz.fitting.simulated import sampler_of
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, rho_for
+from dpviz.model.answers import Answer, MarginalTables
+from dpviz.model.answers.marginals import MOST_CELLS, TIMES, TOTAL, written
+from dpviz.model.domain import Domain, quoted
+from dpviz.model.laws.marginals import GaussianMarginalsLaw, MarginalsError, MarginalsLaw, NoisyMarginals
+from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
+from dpviz.model.question import Question
+from dpviz.model.source import Tick
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
+from dpviz.model.words import shown
+from dpviz.noise.bits import Bits
+from dpviz.privacy.conversion import to_zcdp
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import PureDP
+from dpviz.privacy.unit import Unit
+
+Base = Literal["exp", "gaussian"]
+Total = Literal["fitted", "public"]
+
+Named: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
+"""Columns of a table, and its weight."""
+
+STORED_BITS: Final = 64
+"""What one cell takes to store: noise has no end."""
+
+TOGETHER: Final = 1 << 16
+"""So many occupied bins are added to the tables at a time."""
+
+MOST_COUNT: Final = (1 << 53) // TOGETHER
+"""Counts are clamped to this, in silence: then the sums of so many are exact where NumPy adds them up as floats."""
+
+MOST_NOTED: Final = 12
+"""A plan tells the error of so many tables by name."""
+
+BETAS: Final = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+"""The levels at which a plan tells the error of each table."""
+
+
+@dataclass(frozen=True)
+class TableWeights(Reader):
+    """Weights of tables by their columns, in no order. In texts, JSON: a list of pairs."""
+
+    lists: ClassVar[bool] = True
+    longest: ClassVar[int] = 1 << 17
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Named | None:
+        pairs = list(value.items()) if isinstance(value, Mapping) else value
+        if not isinstance(pairs, list | tuple) or isinstance(value, Hidden):
+            raise ParameterError.of(
+                kind_of(value), f"{name} are whole numbers by columns", 'write weights={("sex", "year"): 2}'
+            )
+        read = sorted(_weighed(pair, place) for place, pair in enumerate(pairs, 1))
+        if len({columns for columns, _ in read}) != len(read):
+            raise ParameterError.of(f"{len(read):,} tables", "each table has one weight", "name it once")
+        return tuple(read) or None
+
+    def from_text(self, written: str, name: str) -> Any:
+        try:
+            return [(tuple(columns), weight) for columns, weight in json.loads(written)]
+        except (ValueError, TypeError, RecursionError):
+            raise ParameterError.of(
+                short(written, 40),
+                f"{name} are written as JSON: [[[columns], weight], ...]",
+                'write [[["sex", "year"], 2]]',
+            ) from None
+
+    def text(self, value: Any) -> str:
+        return json.dumps([[list(columns), weight] for columns, weight in value], separators=(",", ":"))
+
+    def python(self, value: Any) -> str:
+        tables = (f"({', '.join(map(quoted, columns))}{',' * (len(columns) == 1)})" for columns, _ in value)
+        return "{" + ", ".join(f"{table}: {weight}" for table, (_, weight) in zip(tables, value, strict=True)) + "}"
+
+
+def _weighed(pair: Any, place: int) -> tuple[tuple[str, ...], int]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2:
+        raise ParameterError.of(
+            kind_of(pair), f"table {place} must be its columns and a weight", 'write weights={("sex", "year"): 2}'
+        )
+    columns, weight = pair
+    names = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(names, list | tuple) or not all(type(name) is str for name in names):
+        raise ParameterError.of(
+            kind_of(columns), f"the columns of table {place} must be texts", 'write weights={("sex", "year"): 2}'
+        )
+    if len(set(names)) != len(names):
+        raise ParameterError.of(short(names), f"table {place} has each column once", "name it once")
+    return tuple(sorted(names)), whole(weight, f"the weight of table {place}", least=0, most=LARGEST_WEIGHT)
+
+
+class Marginals(Parameters):
+    """Noise on the tables of all pairs of columns, or of all sets of so many; the tables are then made to agree.
+
+    epsilon  the price in the session's unit, for all tables together
+    ways     how many columns a table has: 2 for all pairs. Of fewer columns than that there is one table of all
+    weights  whole numbers by columns: {("sex", "year"): 3} gives that table three times the epsilon of each other, 0
+             leaves it out, ("sex",) adds the table of one column and () the total alone. Tables that are not named
+             weigh 1, or nothing if they have not `ways` columns
+    total    "fitted": what the tables say of it. "public": you vouch that every one of the n public rows has a bin in
+             every column, so the total is n, without noise and for nothing
+    base     "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs
+             epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon
+    delta    for base="gaussian", and with it
+
+    The question is about a product of declared columns; nothing of it is counted bin by bin, so it may have any number
+    of bins, while all tables together have at most 524,288 cells. A record that is outside the bins of any column is
+    outside all tables, and a user's records are chosen among whole bins of the product: so the true tables agree.
+
+    Privacy: pure DP; a unit that comes or goes moves each table by its records, c = `Unit.records`. A replacement moves
+             a table by up to 2 c, the total by up to c, and where it moves the total it moves the others by less; so
+             tables of weight w cost c times the larger of the sum of all w and twice the sum of those with two cells or
+             more. With Gaussian noise the squares add up. Making tables agree is post-processing.
+    Error:   exact for noisy cells. A fitted cell is off by a weighted sum of noises whose law is known: quantiles are
+             exact where its weights share a step that is not too fine, else numerical with their error stated. With
+             total="public" errors hold only if every row has a bin: it is not assumed.
+    Source:  least squares in the basis of residuals: Xiao, He, Zhang, Kifer 2023 (arXiv 2305.08175); noise: Ghosh,
+             Roughgarden, Sundararajan 2009, or Canonne, Kamath, Steinke 2020. The mean of residuals that several tables
+             measure is derived in `fitting/residuals.py`.
+
+    >>> from dpviz.model.domain import Domain
+    >>> columns = [Domain.integers(0, size - 1, column=name) for name, size in (("a", 2), ("b", 3), ("c", 4))]
+    >>> bound = Marginals(1).bind(Question.of(Domain.product(*columns)), Unit(noun="visit"))
+    >>> bound.price.sentence, bound.cost.text
+    ('1-differential privacy for adding or removing one visit', '26 draws: 3 tables')
+    """
+
+    name: ClassVar[str] = "Marginals"
+    about: ClassVar[str] = "Tables of all pairs of columns, made to agree. Best for many columns."
+    delta_text: ClassVar[str] = "Marginals is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
+
+    epsilon: Exact = parameter(reads=Epsilon())
+    ways: Reads[int, int] = parameter(
+        reads=WholeNumber(least=1, most=MOST_TOGETHER), default=2, label="Columns of a table"
+    )
+    weights: Any = parameter(reads=TableWeights(), default=None, optional=True)
+    total: Total = parameter(
+        reads=OneOf(Total),
+        default="fitted",
+        label="Total",
+        options={"fitted": "fitted: what the tables say", "public": "public: every row has a bin"},
+    )
+    base: Base = parameter(
+        reads=OneOf(Base),
+        default="exp",
+        label="Noise law",
+        options={"exp": "exp: exactly the ε that you ask", GAUSSIAN: GAUSSIAN_WORDS},
+    )
+    delta: ExactOrNone = DELTA
+
+    def bind(self, question: Question, unit: Unit) -> MarginalsBound:
+        """Fix the tables, their noise and their price. Raises errors of ours, on public facts only."""
+        question.check_counts(self.name)
+        domain = question.domain
+        if not domain.declared:
+            raise DomainError.of(domain.python, "Marginals counts declared bins of several columns", "declare the bins")
+        total = self._total(question, unit)
+        tables = self._tables(domain, total is not None)
+        spread, asked = Spread.of(unit, tables), written(tables)
+        if self.delta is None:
+            law: NoisyMarginals = MarginalsLaw(asked, self.epsilon / spread.moved, total)
+            rho = None
+        else:
+            rho = rho_for(self.epsilon, self.delta)
+            law = GaussianMarginalsLaw(asked, Fraction(spread.squares) / (2 * rho), total)
+        sampler_of(law.drawn(min(tables.weights)))  # refused where noise is too wide
+        return MarginalsBound(self, question, unit, law, rho)
+
+    def _total(self, question: Question, unit: Unit) -> int | None:
+        """The public number of rows, where the analyst vouches that each has a bin."""
+        if self.total == "fitted":
+            return None
+        if unit.n is None:
+            raise ParameterError.of(
+                'total="public"', "the total is public only under replace-one of rows", 'leave total="fitted"'
+            )
+        if question.filtered:
+            raise ParameterError.of(
+                'total="public"', "a filter leaves rows out, so their total is not public", 'leave total="fitted"'
+            )
+        return unit.n
+
+    def _tables(self, domain: Domain, known: bool) -> Tables:
+        names = [factor.columns[0] for factor in domain.factors]
+        sizes = tuple(factor.size for factor in domain.factors)
+        ways = min(self.ways, len(names))
+        if comb(len(names), ways) > MOST_TABLES:
+            raise ParameterError.of(
+                f"{comb(len(names), ways):,} tables",
+                f"Marginals answers at most {MOST_TABLES:,} tables",
+                "ask about fewer columns, or give a smaller ways=",
+            )
+        found: dict[Places, int] = dict.fromkeys(itertools.combinations(range(len(names)), ways), 1)
+        for columns, weight in self.weights or ():
+            unknown = [name for name in columns if name not in names]
+            if unknown or len(columns) > MOST_TOGETHER:
+                raise ParameterError.of(
+                    short(unknown[0]) if unknown else f"{len(columns)} columns",
+                    f"weights are for up to {MOST_TOGETHER} of the columns {short(', '.join(names), 200)}",
+                    "name columns of the question",
+                )
+            places = tuple(sorted(map(names.index, columns)))
+            if known and not places:
+                raise ParameterError.of(
+                    "()", "a total that is public is not asked for with noise", 'leave it out, or total="fitted"'
+                )
+            found[places] = weight
+        found = {places: found[places] for places in sorted(found, key=lambda one: (len(one), one)) if found[places]}
+        if not found:
+            raise ParameterError.of("weights of 0", "one table at least is asked for", "give a table a weight above 0")
+        cells = sum(prod(sizes[place] for place in places) for places in found)
+        if cells > MOST_CELLS:
+            raise ParameterError.of(
+                f"{shown(cells)} cells",
+                f"all tables of Marginals together have at most {MOST_CELLS:,} cells",
+                "declare fewer, wider bins, give a smaller ways=, or leave tables out with a weight of 0",
+            )
+        return Tables(sizes, tuple(found), tuple(found.values()), known)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far one unit moves all tables.
+
+    moved    each table times its weight, in L1, at most
+    squares  the squares of the cells, times the square of the weight, at most
+    """
+
+    moved: int
+    squares: int
+
+    @classmethod
+    def of(cls, unit: Unit, tables: Tables) -> Spread:
+        """From the unit's limits.
+
+        A unit that comes or goes has c records: they move each table by c, and its squares by c**2 where all lie in one
+        cell, which the bins that a cell adds up may be too few for. In a replacement c records rise and up to c fall.
+        Where q of them fall, a table moves by c + q and a table of one cell by c - q, so the whole is largest where q
+        is 0 or c; its squares are convex in q as long as all records find room in one cell. Where they do not, the
+        larger of both ends is taken table by table, which is a bound.
+        """
+        bins = prod(tables.sizes)
+        records = unit.records(bins)
+        single = [cells == 1 for cells in tables.cells]
+        full = [min(records, bins // cells * unit.max_per_bin) for cells in tables.cells]
+        alone = [
+            weight**2 * (records // most * most**2 + (records % most) ** 2)
+            for weight, most in zip(tables.weights, full, strict=True)
+        ]
+        if unit.relation == "add-remove":
+            return cls(records * sum(tables.weights), sum(alone))
+        both = sum(weight for weight, one in zip(tables.weights, single, strict=True) if not one)
+        twice = [0 if one else 2 * squares for squares, one in zip(alone, single, strict=True)]
+        moved = records * max(sum(tables.weights), 2 * both)
+        if min(full) == records:
+            return cls(moved, max(sum(alone), sum(twice)))
+        return cls(moved, sum(map(max, alone, twice)))
+
+
+@dataclass(frozen=True)
+class MarginalsBound(Bound):
+    """Marginals, bound to a question and a unit."""
+
+    mechanism: Marginals
+    question: Question
+    unit: Unit
+    law: NoisyMarginals
+    rho: Fraction | None = None
+
+    needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
+    shape: ClassVar[type[Answer]] = MarginalTables
+
+    @property
+    def tables(self) -> Tables:
+        return self.law.tables
+
+    @property
+    def cells(self) -> int:
+        """How many cells all tables have."""
+        return self.tables.starts[-1]
+
+    @cached_property
+    def price(self) -> Guarantee:
+        made = self.mechanism
+        if made.delta is not None and self.rho is not None:
+            return guarantee(made.epsilon, made.delta, self.rho, self.unit)
+        many = counted(len(self.tables.tables), "table")
+        rule = f"two-sided geometric noise on {many}, which one unit moves by no more than their sensitivities together"
+        return Guarantee(PureDP(made.epsilon), self.unit, rule, requested=made.epsilon)
+
+    @cached_property
+    def space(self) -> Space:
+        return Space(bits=self.cells * STORED_BITS, text=f"{self.cells:,} × {STORED_BITS}")
+
+    @cached_property
+    def cost(self) -> Cost:
+        drawn = f"{counted(self.cells, 'draw')}: {counted(len(self.tables.tables), 'table')}"
+        return Cost(steps=self.cells, text=drawn)
+
+    @property
+    def error(self) -> MarginalsError:
+        return self.law.error
+
+    @property
+    def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
+        """How far a cell of each table may be off, for the first few."""
+        factors, tables = self.question.domain.factors, self.tables
+        noted = []
+        for at, places in list(enumerate(tables.tables))[:MOST_NOTED]:
+            name = TIMES.join(factors[place].columns[0] for place in places) or TOTAL
+            start = tables.starts[at]
+            for beta in BETAS:
+                found = self.error.range(start, start, beta).to_json()
+                noted.append((f"A cell of {name}", {**found, "beta": text(beta)}))
+        return noted
+
+    @property
+    def for_zcdp(self) -> Bound | None:
+        """Gaussian noise on the same tables."""
+        made, loss = self.mechanism, self.price.loss
+        if made.base == GAUSSIAN:
+            return None
+        with suppress(ParameterError):
+            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
+            return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
+        return None
+
+    @property
+    def verb(self) -> str:
+        many = counted(len(self.tables.tables), "table")
+        return f"Adds noise to {counted(self.cells, 'cell')} of {many} and makes the tables agree."
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> MarginalTables:
+        """Add up the occupied bins in every table, batch by batch, and add noise to every cell. How many bins are
+        occupied is private: no tick tells."""
+        assert isinstance(statistic, SparseCounts)
+        sums = Sums(self.tables)
+        statistic.each(sums.add)
+        drawn: list[NDArray[np.int64]] = []
+        done = 0
+        for weight, run in itertools.groupby(
+            zip(self.tables.weights, sums.tables, strict=True), key=lambda one: one[0]
+        ):
+            cells = np.concatenate([one for _, one in run])
+            start = done
+
+            def told(part: int, _total: int, start: int = start) -> None:
+                if tick is not None:
+                    tick(start + part, self.cells)
+
+            noise = sampler_of(self.law.drawn(weight))
+            drawn.append(noise.add(cells, None, None, bits, told if tick else None))
+            done += len(cells)
+        return MarginalTables(self.law.asked, np.concatenate(drawn), self.law.total)
+
+
+class Sums:
+    """True tables, while the occupied bins of the product pass by."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self.tables = [np.zeros(cells, dtype=np.int64) for cells in tables.cells]
+
+    def add(self, batch: Batch) -> None:
+        labels, counts = batch.labels(), np.minimum(batch.counts, MOST_COUNT)
+        for first in range(0, len(labels), TOGETHER):
+            self._add(labels[first : first + TOGETHER], counts[first : first + TOGETHER].astype(np.float64))
+
+    def _add(self, labels: NDArray[Any], counts: NDArray[np.float64]) -> None:
+        tables = self._tables
+        digits: list[NDArray[np.int64]] = []
+        for size in reversed(tables.sizes):
+            by = size if labels.dtype == object else labels.dtype.type(size)
+            digits.append((labels % by).astype(np.int64))
+            labels = labels // by
+        digits.reverse()
+        for at, places in enumerate(tables.tables):
+            cell = np.zeros(len(counts), dtype=np.int64)
+            for place in places:
+                cell = cell * tables.sizes[place] + digits[place]
+            self.tables[at] += np.bincount(cell, weights=counts, minlength=tables.cells[at]).astype(np.int64)
+
+
+protect_module(vars())

@@ -1,0 +1,309 @@
+"""Independent noise on the cells of tables over some of several columns, and how far off their fit is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from operator import mul
+from typing import ClassVar, cast
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ReleaseFormat
+from dpviz.exact import Decay, ceil_to, counted, whole
+from dpviz.fitting.noises import Noise, Noises, Term
+from dpviz.fitting.residuals import Tables
+from dpviz.fitting.sums import NoiseSum, Quantile
+from dpviz.laws.gaussian import DiscreteGaussian
+from dpviz.model.answers import Answer, MarginalTables, Reading
+from dpviz.model.answers.marginals import TIMES, TOTAL, located, pieces, tables_of
+from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.laws.base import StoredLaw, stored
+from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.measures import Measure
+from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
+from dpviz.privacy.unit import Unit
+
+IN_THE_FIT = "the law of a weighted sum of noises, in the fit of least squares"
+DRAWN = "the law of the noise on each cell"
+
+
+class NoisyMarginals(StoredLaw):
+    """Independent noise on every cell of tables over some of several columns.
+
+    asked  the sizes of the columns, the columns of each table and its weight, as `marginals.written` writes them
+    total  the public number of rows, where the fit rests on it; else None
+    """
+
+    asked: str
+    total: int | None
+
+    @property
+    def amount(self) -> Fraction:
+        """The number that says how wide the noise is."""
+        raise NotImplementedError
+
+    def drawn(self, weight: int) -> Noise:
+        """The noise on a cell of a table of this weight."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        self.tables  # noqa: B018 - a text that is no list of tables is refused
+        if self.total is not None:
+            whole(self.total, "total", least=0)
+        if self.amount <= 0:
+            raise ReleaseFormat.damaged("the noise of tables has a positive width", str(self.amount))
+
+    @property
+    def tables(self) -> Tables:
+        return tables_of(self.asked, self.total is not None)
+
+    def noise(self, table: int) -> Noise:
+        """The noise on each cell of a table."""
+        return self.drawn(self.tables.weights[table])
+
+    def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
+        fits = question.domain.declared and max_items is None and self.total in (None, unit.n)
+        return fits and self.tables.sizes == tuple(one.size for one in question.domain.factors)
+
+    def accepts(self, answer: Answer) -> bool:
+        drawn = cast(MarginalTables, answer)
+        return (drawn.asked, drawn.total) == (self.asked, self.total)
+
+    @cached_property
+    def error(self) -> MarginalsError:
+        return MarginalsError(self)
+
+    @property
+    def adds_up(self) -> bool:
+        return True
+
+    @property
+    def alike(self) -> tuple[int, ...]:
+        """The cells of one table err alike."""
+        return self.tables.starts[:-1]
+
+    def limits(self, reading: Reading) -> Limits:
+        return TableLimits(0, reading.unit.n, reading.unit.n, self.tables)
+
+    def sum(self, query: Query, reader: str = "") -> NoiseSum:
+        """The law of the error of a weighted sum of cells."""
+        parts = [pieces(self.tables, points) for points, _ in query.parts]
+        weights = [weight for _, weight in query.parts]
+        if reader == "noisy":
+            return NoiseSum.of(
+                Term(self.noise(at), weight, len(rows))
+                for one, weight in zip(parts, weights, strict=True)
+                for at, rows in one
+            )
+        return NoiseSum.of(
+            Term(self.noise(one.table), sum(map(mul, weights, one.weights), Fraction(0)), one.count)
+            for one in self.tables.effects(parts)
+        )
+
+    def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
+        """Off by a weighted sum of the noises of all tables that have to do with it, whatever the truth is."""
+        noise = self.sum(query, reader)
+        return SumError(noise, noise, certain=True, by=DRAWN if reader == "noisy" else IN_THE_FIT)
+
+    def title(self, question: Question, unit: Unit) -> str:
+        return question.title(unit, counted(len(self.tables.tables), "table"))
+
+    def measures(self, question: Question) -> tuple[Measure, ...]:
+        """A cell of the table whose cells err most, all cells at once, and the total."""
+        tables, error = self.tables, self.error
+        widest = max(range(len(tables.tables)), key=lambda at: tables.variance(tables.tables[at]))
+        columns = [question.domain.factors[place].columns[0] for place in tables.tables[widest]]
+        name = TIMES.join(columns) or TOTAL
+        many = f"{tables.starts[-1]:,}"
+        return (
+            Measure(
+                name="cell",
+                label=f"A cell of {name}",
+                short="one cell",
+                phrase=f"any one cell of {name} within {{value}}",
+                tip=f"Pick a cell of {name} before looking: at least {{times}} its fitted count is within {{value}} of "
+                "the truth. In no other table does the noise spread wider.",
+                at=lambda beta: error.range(tables.starts[widest], tables.starts[widest], beta),
+                weight="thick",
+                pictured=True,
+            ),
+            Measure(
+                name="cells",
+                label=f"All {many} cells at once",
+                short="all cells",
+                phrase=f"all {many} cells within {{value}}",
+                tip=f"At least {{times}} every one of the {many} fitted cells is within {{value}}. Use it to compare "
+                "cells, or when one caught your eye.",
+                at=error.all_bins,
+                weight="thin",
+            ),
+            *([] if tables.known else [self._total()]),
+        )
+
+    def _total(self) -> Measure:
+        return Measure(
+            name="total",
+            label="The total",
+            short="total",
+            phrase="the total within {value}",
+            tip="At least {times} the total that all fitted tables share is within {value} of the truth.",
+            at=lambda beta: self.error.range(0, self.tables.cells[0] - 1, beta),
+            weight="",
+        )
+
+
+@stored
+@dataclass(frozen=True)
+class MarginalsLaw(NoisyMarginals):
+    """Independent two-sided geometric noise on every cell.
+
+    step  Pr[Z = z] is proportional to exp(-step * weight * |z|) in a table of that weight
+    """
+
+    name: ClassVar[str] = "marginals"
+
+    asked: str
+    step: Fraction
+    total: int | None
+
+    @property
+    def amount(self) -> Fraction:
+        return self.step
+
+    def drawn(self, weight: int) -> Decay:
+        return Decay.exp(self.step * weight)
+
+
+@stored
+@dataclass(frozen=True)
+class GaussianMarginalsLaw(NoisyMarginals):
+    """Independent discrete Gaussian noise on every cell.
+
+    variance  Pr[Z = z] is proportional to exp(-(weight * z)**2 / (2 * variance)) in a table of that weight
+    """
+
+    name: ClassVar[str] = "marginals-gaussian"
+
+    asked: str
+    variance: Fraction
+    total: int | None
+
+    @property
+    def amount(self) -> Fraction:
+        return self.variance
+
+    def drawn(self, weight: int) -> DiscreteGaussian:
+        return DiscreteGaussian(self.variance / weight**2)
+
+
+@dataclass(frozen=True)
+class TableLimits(Limits):
+    """What is public about true cells: those of one table add up to `total` at most, those of two to more."""
+
+    tables: Tables | None = None
+
+    def of(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
+        assert self.tables is not None
+        met = {at for points, _ in query.parts for at, _ in pieces(self.tables, points)}
+        return super().of(query) if len(met) < 2 else Limits(self.least, self.most).of(query)
+
+
+@dataclass(frozen=True)
+class MarginalsError(ErrorModel):
+    """The error of the cells of tables, from the law of their noise. It is the same for any true counts.
+
+    A fitted cell is off by a weighted sum of noises. Half-widths are whole counts, rounded up.
+    """
+
+    law: NoisyMarginals
+    reader: str = "fitted"
+
+    def estimator(self, reader: str) -> ErrorModel:
+        return MarginalsError(self.law, reader or "fitted") if reader in ("", "fitted", "noisy") else ErrorModel()
+
+    def range(self, first: int, last: int, beta: Fraction) -> ErrorValue:
+        """How far the sum of cells first..last may be off."""
+        return _radius(self.law, self.reader, first, last, beta)
+
+    def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
+        """Of a cell of any table: by the exponential bound a table is known to err less than another, or is tried."""
+        first, *others = sorted(self._unlike, key=self._spread, reverse=True)
+        worst = self.range(first, first, beta)
+        for start in others:
+            if self._bound(start, beta) > worst.value:
+                worst = max(worst, self.range(start, start, beta), key=lambda one: one.value)
+        return worst
+
+    def all_bins(self, beta: Fraction) -> ErrorValue:
+        """A union bound over all cells, each by its exponential bound: they depend on each other."""
+        many = self.law.tables.starts[-1]
+        if self.reader == "noisy":
+            half = max(self.range(start, start, beta / many).value for start in self._unlike)
+            return ErrorValue(half, "bound", f"{DRAWN}; union bound over {many:,} cells")
+        worst = max(self._bound(start, beta / many) for start in self._unlike)
+        rule = f"exponential bound on the tail of a weighted sum of noises; union bound over {many:,} cells"
+        return ErrorValue(worst, "bound", rule)
+
+    def bias(self, count: int) -> ErrorValue:
+        return ErrorValue(Fraction(0), "exact", "a linear fit to unbiased counts, which no clamp cuts")
+
+    @cached_property
+    def _unlike(self) -> list[int]:
+        """The first cell of each table, of one for each kind of noise on drawn cells."""
+        tables = self.law.tables
+        if self.reader != "noisy":
+            return list(tables.starts[:-1])
+        return list(dict(zip(tables.weights, tables.starts, strict=False)).values())
+
+    def _spread(self, start: int) -> Fraction:
+        """The variance of a cell, in units of that of noise of weight 1."""
+        tables = self.law.tables
+        at, _ = located(tables, start)
+        return Fraction(1, tables.weights[at] ** 2) if self.reader == "noisy" else tables.variance(tables.tables[at])
+
+    def _bound(self, start: int, beta: Fraction) -> Fraction:
+        return _chernoff(_noise_of(self.law, self.reader, start, start).noises, beta / 2)
+
+    @property
+    def _worst(self) -> NoiseSum:
+        """The error of a cell of the table whose noise spreads widest."""
+        start = max(self._unlike, key=self._spread)
+        return _noise_of(self.law, self.reader, start, start)
+
+    def quantiles(self, levels: list[Fraction]) -> list[int]:
+        """Of the error of such a cell; whole counts, away from 0."""
+        upper = self._worst.pictured({min(level, 1 - level) for level in levels})
+        return [max(0, upper[1 - level]) if 2 * level >= 1 else -max(0, upper[level]) for level in levels]
+
+
+@lru_cache(maxsize=4_096)
+def _radius(law: NoisyMarginals, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
+    found = _reach(_noise_of(law, reader, first, last).noises, beta)
+    rule = DRAWN if reader == "noisy" else IN_THE_FIT
+    value = Fraction(math.ceil(found.value))
+    if found.least > value - 1:  # the least whole number that holds
+        return ErrorValue(value, "exact", rule)
+    if found.least <= 0:
+        return ErrorValue(value, "bound", f"{rule} (exponential bound on its tail)")
+    return ErrorValue(value, "numerical", f"{rule}, rounded up", off=ceil_to(value - found.least, Fraction(1, 1000)))
+
+
+@lru_cache(maxsize=4_096)
+def _reach(noises: Noises, beta: Fraction) -> Quantile:
+    return NoiseSum(noises).radius(beta, exactly=False)
+
+
+@lru_cache(maxsize=4_096)
+def _chernoff(noises: Noises, level: Fraction) -> Fraction:
+    return NoiseSum(noises).chernoff(level)
+
+
+@lru_cache(maxsize=4_096)
+def _noise_of(law: NoisyMarginals, reader: str, first: int, last: int) -> NoiseSum:
+    return law.sum(Query.of((range(first, last + 1), 1)), reader)
+
+
+protect_module(vars())
