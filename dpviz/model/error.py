@@ -127,6 +127,10 @@ class ErrorModel:
         """How far the sum of bins first..last, picked before looking, may be off."""
         return None
 
+    def sum_of(self, points: Sequence[int], beta: Fraction) -> ErrorValue | None:
+        """How far the sum of these points, picked before looking, may be off."""
+        return None
+
     def estimator(self, reader: str) -> ErrorModel:
         """The same questions about another estimator of the answer, by its name among the answer's `readers`; an empty
         one is the default. One whose error nothing states answers none."""

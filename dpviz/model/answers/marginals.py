@@ -370,23 +370,40 @@ class MarginalTables(Answer):
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         """What a page draws, of kind "marginals": the names and labels of the columns, the columns of each table, how
-        far its cells may be off at each beta (as text), alone and among all; and the fitted cells, in hundredths."""
+        far its cells may be off at each beta (as text), alone and among all; the fitted cells, in hundredths and in
+        whole counts, and what they add up to by each column."""
         factors, tables = reading.question.domain.factors, self.tables
         kinds: tuple[Among, ...] = ("one", "all")
         header = {
-            "columns": [
+            "factors": [
                 {"name": one.columns[0], "labels": [one.label(at) for at in range(one.size)], "scale": one.kind}
                 for one in factors
             ],
-            "tables": [list(places) for places in tables.tables],
+            "tables": [list(map(str, places)) for places in tables.tables],
             "radii": {
                 text(beta): {among: [one.to_json() for one in self.radii(reading, beta, among)] for among in kinds}
                 for beta in betas
             },
+            "margins": [self._margin(reading, place, betas) for place in range(len(factors))],
             "sentence": self.remark(reading),
         }
-        hundredths = np.array([round(cell * HUNDREDTHS) for cell in self._fitted], dtype=np.int64)
-        return View("marginals", header, {"fitted": hundredths})
+        hundredths, wholes = (
+            np.array([round(cell * part) for cell in self._fitted], dtype=np.int64) for part in (HUNDREDTHS, 1)
+        )
+        return View("marginals", header, {"fitted": hundredths, "whole": wholes})
+
+    def _margin(self, reading: Reading, place: int, betas: Sequence[Fraction]) -> dict[str, Any]:
+        """The sums of fitted cells by one column, rounded to whole counts, and how far one of them may be off; nothing
+        where the column is in no table of two, which are drawn with them."""
+        tables = self.tables
+        at = next((at for at, table in enumerate(tables.tables) if place in table and len(table) == 2), None)
+        if at is None:
+            return {"whole": [], "radii": {}}
+        numbers = np.arange(tables.starts[at], tables.starts[at + 1]).reshape(tables.shape(at))
+        sums = np.moveaxis(numbers, tables.tables[at].index(place), 0).tolist()
+        wholes = [round(sum((self._fitted[row] for row in rows), Fraction(0))) for rows in sums]
+        radii = {text(beta): bar for beta in betas if (bar := reading.error.sum_of(sums[0], beta)) is not None}
+        return {"whole": list(map(str, wholes)), "radii": {beta: bar.to_json() for beta, bar in radii.items()}}
 
 
 protect_module(vars())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -228,6 +229,9 @@ class MarginalsError(ErrorModel):
         """How far the sum of cells first..last may be off."""
         return _radius(self.law, self.reader, first, last, beta)
 
+    def sum_of(self, points: Sequence[int], beta: Fraction) -> ErrorValue:
+        return _stated(self.law.sum(Query.of((points, 1)), self.reader).noises, beta, self.reader)
+
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         """Of a cell of any table: by the exponential bound a table is known to err less than another, or is tried."""
         first, *others = sorted(self._unlike, key=self._spread, reverse=True)
@@ -281,7 +285,12 @@ class MarginalsError(ErrorModel):
 
 @lru_cache(maxsize=4_096)
 def _radius(law: NoisyMarginals, reader: str, first: int, last: int, beta: Fraction) -> ErrorValue:
-    found = _reach(_noise_of(law, reader, first, last).noises, beta)
+    return _stated(_noise_of(law, reader, first, last).noises, beta, reader)
+
+
+def _stated(noises: Noises, beta: Fraction, reader: str) -> ErrorValue:
+    """A half-width in whole counts, rounded up, with what is known of it."""
+    found = _reach(noises, beta)
     rule = DRAWN if reader == "noisy" else IN_THE_FIT
     value = Fraction(math.ceil(found.value))
     if found.least > value - 1:  # the least whole number that holds

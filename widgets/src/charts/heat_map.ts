@@ -1,0 +1,109 @@
+/** A map of two columns: a stronger colour for more, hollow where 0 is not ruled out, totals at the margins. */
+
+import { h, s } from "../dom";
+import { label, px, svg, textWidth, tickText } from "./frame";
+
+/** Strengths of one colour, of which a reader tells each from the next. */
+const STEPS = [0.1, 0.24, 0.4, 0.58, 0.82, 1];
+/** The colour of numbers, so that they can be read on any strength, light or dark. */
+const OVER = ["", "", "", " dp-heat-middle", " dp-heat-strong", " dp-heat-strong"];
+/** So few columns have all their names, cut where they must be. */
+const FEW = 8;
+const [ROW, HEAD, GAP] = [26, 22, 8];
+/** A cell is no narrower than this; where there is less room, the map is left to its table. */
+const NARROWEST = 7;
+export const [MOST_ROWS, MOST_COLUMNS] = [60, 60];
+
+export interface Cell {
+    /** For its strength, and for nothing else. */
+    near: number;
+    text: string;
+    /** Whether its interval holds 0. */
+    open: boolean;
+}
+
+export interface HeatMap {
+    down: { name: string; labels: readonly string[]; totals: readonly string[] };
+    across: { name: string; labels: readonly string[]; totals: readonly string[] };
+    /** Row by row. */
+    cells: readonly Cell[];
+    title: string;
+}
+
+/** The least number that is not below and whose sixths are short. */
+export function top(values: readonly number[]): number {
+    const most = Math.max(1, ...values);
+    const power = 10 ** Math.floor(Math.log10(most));
+    const sixths = [1.2, 1.5, 1.8, 2.4, 3, 3.6, 4.8, 6, 7.2, 9, 12];
+    return sixths.map((scale) => scale * power).find((end) => end >= most * (1 - 1e-12)) ?? 12 * power;
+}
+
+const strength = (value: number, most: number): number => Math.max(0, Math.min(STEPS.length - 1, Math.ceil((STEPS.length * value) / most - 1e-9) - 1));
+
+const cut = (name: string, room: number): string => {
+    if (textWidth(name) <= room) return name;
+    const most = Math.max(1, Math.floor(room / textWidth("0")) - 1);
+    return `${name.slice(0, most)}…`;
+};
+
+/** The map in so much width, or nothing where its cells would be too narrow to tell apart. */
+export function heatMap({ down, across, cells, title }: HeatMap, width: number): SVGSVGElement | null {
+    const columns = across.labels.length;
+    const names = [...down.labels, down.name, across.totals.length === 0 ? "" : "total"];
+    const left = Math.min(width / 3, Math.max(...names.map(textWidth)) + GAP);
+    const right = down.totals.length === 0 ? 2 : Math.max(...[...down.totals, "total"].map(textWidth)) + GAP;
+    const side = (width - left - right) / columns;
+    if (side < NARROWEST || columns > MOST_COLUMNS || down.labels.length > MOST_ROWS) return null;
+    const most = top(cells.map(({ near }) => near));
+    const bottom = HEAD + ROW * down.labels.length;
+    const written = side >= Math.max(...cells.map(({ text }) => textWidth(text))) + 6;
+    const below = across.totals.length > 0 && side >= Math.max(...across.totals.map(textWidth)) + 6;
+    const chart = svg(width, bottom + (below ? GAP + ROW : 2), title);
+    chart.append(label(0, HEAD - 8, cut(down.name, left - GAP), "start", "dp-tick"));
+    const every = columns <= FEW ? 1 : Array.from({ length: columns }, (_, i) => i + 1).find((step) => step === columns || Math.max(...across.labels.filter((_, i) => i % step === 0).map(textWidth)) + 6 <= step * side)!;
+    across.labels.forEach((name, i) => {
+        if (i % every === 0) chart.append(label(left + (i + 0.5) * side, HEAD - 8, cut(name, Math.max(side * every - 4, 20)), "middle"));
+    });
+    down.labels.forEach((name, i) => {
+        chart.append(label(0, HEAD + (i + 0.5) * ROW + 4, cut(name, left - GAP), "start"));
+        const total = down.totals[i];
+        if (total !== undefined) chart.append(label(left + columns * side + GAP, HEAD + (i + 0.5) * ROW + 4, total, "start", "dp-tick"));
+    });
+    if (down.totals.length > 0) chart.append(label(left + columns * side + GAP, HEAD - 8, "total", "start", "dp-tick"));
+    const hole = Math.min(side, ROW) * 0.3;
+    cells.forEach(({ near, text, open }, at) => {
+        const [x, y] = [left + (at % columns) * side, HEAD + Math.floor(at / columns) * ROW];
+        const step = strength(near, most);
+        chart.append(s("rect", { x: px(x), y: px(y), width: px(side - 1), height: ROW - 1, class: "dp-heat", "fill-opacity": STEPS[step]! }));
+        if (open) {
+            const half = written ? Math.max(hole, textWidth(text) / 2 + 3) : hole;
+            const wide = Math.min(half, side / 2 - 1);
+            chart.append(s("rect", { x: px(x + side / 2 - wide), y: px(y + ROW / 2 - hole), width: px(2 * wide - 1), height: px(2 * hole - 1), class: "dp-heat-hole" }));
+        }
+        if (!written) return;
+        chart.append(label(x + side / 2, y + ROW / 2 + 4, text, "middle", `dp-heat-value${open ? "" : OVER[step]!}`));
+    });
+    if (below) {
+        chart.append(label(0, bottom + GAP + ROW / 2 + 4, "total", "start", "dp-tick"));
+        across.totals.forEach((total, i) => chart.append(label(left + (i + 0.5) * side, bottom + GAP + ROW / 2 + 4, total, "middle", "dp-tick")));
+    }
+    return chart;
+}
+
+/** What the strengths mean: six of them, each with the largest value that it stands for. */
+export function heatKey(values: readonly number[], width: number): SVGSVGElement {
+    const most = top(values);
+    const side = Math.min(86, width / STEPS.length);
+    const ends = STEPS.map((_, step) => tickText((most * (step + 1)) / STEPS.length));
+    return svg(
+        width,
+        32,
+        `Strengths of the colour: up to ${ends.join(", ")}`,
+        ...STEPS.flatMap((opacity, step) => [
+            s("rect", { x: px(step * side), y: 0, width: px(side - 2), height: 12, class: "dp-heat", "fill-opacity": opacity }),
+            label(step * side, 27, `${step === 0 ? "to " : ""}${ends[step]!}`, "start", "dp-tick"),
+        ]),
+    );
+}
+
+export const hollow = (): HTMLElement => h("div", {}, h("strong", {}, "hollow"), " a cell whose own interval holds 0: whether it is empty is not settled");

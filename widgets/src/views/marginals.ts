@@ -1,0 +1,182 @@
+/** Tables over some of several columns: one at a time as a map with its totals, and all of them as a list. */
+
+import { heatKey, heatMap, hollow } from "../charts/heat_map";
+import { numbers } from "../columns";
+import { h, newId, setOptions } from "../dom";
+import { timed } from "../perf";
+import { readBar, type Result } from "../protocol";
+import { exact, list, shape, table, text, whole, wrong, type Read } from "../readers";
+import type { ResultView } from "../result_view";
+import { dataTable, NUMBERS } from "../table";
+import { kindOf, labelText, MINUS, often, shown, spread } from "../words";
+
+/** Fitted cells come in hundredths. */
+const HUNDREDTHS = 100;
+
+const readMarginals = shape({
+    factors: list(shape({ name: text, labels: list(text), scale: text })),
+    /** Of each table the places of its columns. */
+    tables: list(list(whole)),
+    /** In hundredths, and rounded to whole counts. */
+    fitted: numbers,
+    whole: numbers,
+    /** Of each table how far one cell may be off. */
+    radii: table(shape({ one: list(readBar), all: list(readBar) })),
+    /** Of each column what the fitted tables add up to, and how far one such sum may be off; empty where no map needs it. */
+    margins: list(shape({ whole: list(exact), radii: table(readBar) })),
+    sentence: text,
+});
+
+type Marginals = Result & Read<typeof readMarginals>;
+
+export const marginalsView: ResultView<Marginals> = {
+    kind: "marginals",
+    read(result) {
+        const body = readMarginals(result.content, "result");
+        const places = body.factors.map((_, place) => String(place));
+        if (body.tables.length === 0 || !body.tables.every((some) => some.every((place) => places.includes(place)))) wrong("result.tables", "tables of its columns");
+        if (body.margins.length !== places.length) wrong("result.margins", "one for each column");
+        for (const { one, all } of body.radii.values()) if (one.length !== body.tables.length || all.length !== body.tables.length) wrong("result.radii", "one for each table");
+        for (const { length } of [body.fitted, body.whole]) if (startsOf(body).at(-1) !== length) wrong("result.fitted", "a number for each cell");
+        return { ...result, ...body };
+    },
+    create(result, around) {
+        const starts = startsOf(result);
+        const pair = result.tables.findIndex((columns) => columns.length === 2);
+        let [at, beta, width] = [Math.max(0, pair), result.beta, 640];
+        const id = newId();
+        const select = h("select", { id, onchange: (event: Event) => timed(event, () => turn(Number(select.value))) });
+        setOptions(
+            select,
+            result.tables.map((_, i) => ({ value: String(i), label: nameOf(result, i) })),
+            String(at),
+        );
+        const plot = h("div", { class: "dp-plot" });
+        const picked = result.tables.length > 1 ? h("div", { class: "dp-map-of" }, h("label", { for: id }, "Table of"), select) : null;
+        const element = h("div", { class: "dp-marginals" }, picked, plot);
+        let mapped = false;
+
+        function turn(to: number): void {
+            at = to;
+            around.redraw();
+        }
+
+        function render(): void {
+            const map = mapOf(result, starts, at, beta, width);
+            mapped = map !== null;
+            const key = map === null ? [] : [h("div", { class: "dp-map-key" }, heatKey(map.values, Math.min(width, 520)))];
+            plot.replaceChildren(...key, map?.chart ?? cellsOf(result, starts, at, beta), h("p", { class: "dp-hint" }, errors(result, at, beta)));
+        }
+
+        return {
+            element,
+            levels: result.radii.size > 0,
+            plain: false,
+            draw(level, room) {
+                [beta, width] = [level, room];
+                render();
+            },
+            finding: () => `${shown(String(result.tables.length))} ${result.tables.length === 1 ? "table" : "tables that agree"}; ${shown(String(result.fitted.length))} cells.`,
+            key: () => [h("div", {}, mapped ? hollow() : null, h("div", {}, result.sentence))],
+        };
+    },
+    table: (result, beta) => {
+        const starts = startsOf(result);
+        const tables = starts.slice(1).map((_, table) => table);
+        const { one, all } = result.radii.get(beta)!;
+        const columns = [{ name: "cell" }, { name: `${result.teaching === null ? "released" : "drawn"}, fitted`, figures: true }, { name: "this cell alone", figures: true }, { name: "among all", figures: true }];
+        return dataTable(NUMBERS, columns, result.fitted.length, (row) => {
+            const table = tables.findLast((one_) => starts[one_]! <= row)!;
+            return [labelOf(result, table, row - starts[table]!), valueOf(result, row), spread(one[table]!), spread(all[table]!)];
+        });
+    },
+};
+
+function startsOf({ tables, factors }: Pick<Marginals, "tables" | "factors">): number[] {
+    const starts = [0];
+    for (const places of tables) starts.push(starts.at(-1)! + places.reduce((cells, place) => cells * factors[Number(place)]!.labels.length, 1));
+    return starts;
+}
+
+const nameOf = ({ tables, factors }: Marginals, table: number): string => tables[table]!.map((place) => factors[Number(place)]!.name).join(" × ") || "total";
+
+const toldOf = ({ factors }: Marginals, place: string): string[] => {
+    const { labels, scale } = factors[Number(place)]!;
+    return labels.map((one) => labelText({ scale }, one));
+};
+
+/** The label of a cell in each column of its table. */
+function digitsOf({ tables, factors }: Marginals, table: number, cell: number): number[] {
+    const digits: number[] = [];
+    for (const place of [...tables[table]!].reverse()) {
+        const size = factors[Number(place)]!.labels.length;
+        digits.unshift(cell % size);
+        cell = Math.floor(cell / size);
+    }
+    return digits;
+}
+
+function labelOf(result: Marginals, table: number, cell: number): string {
+    const digits = digitsOf(result, table, cell);
+    return result.tables[table]!.map((place, i) => `${result.factors[Number(place)]!.name} = ${toldOf(result, place)[digits[i]!]}`).join(" · ") || "total";
+}
+
+/** Hundredths as a number with two places. */
+function told(hundredths: string): string {
+    const below = hundredths.startsWith("-");
+    const digits = hundredths.replace("-", "").padStart(3, "0");
+    const rest = digits.slice(-2);
+    return `${below ? MINUS : ""}${shown(digits.slice(0, -2))}${rest === "00" ? "" : `.${rest}`}`;
+}
+
+const signed = (count: string): string => shown(count).replace("-", MINUS);
+
+const valueOf = (result: Marginals, row: number): string => told(result.fitted.at(row));
+
+function errors(result: Marginals, at: number, beta: string): string {
+    const { one, all } = result.radii.get(beta)!;
+    const name = nameOf(result, at);
+    return `${name === "total" ? "The total" : `Any one cell of ${name}`} is within ${spread(one[at]!)} of the true count, ${often(beta)} (${kindOf(one[at]!)}); with all cells of all tables at once ${spread(all[at]!)} (${kindOf(all[at]!)}).`;
+}
+
+interface Drawn {
+    chart: SVGSVGElement;
+    values: number[];
+}
+
+/** A table of two columns as a map, the longer one down; nothing for other tables, and where there is no room. */
+function mapOf(result: Marginals, starts: readonly number[], at: number, beta: string, width: number): Drawn | null {
+    const places = result.tables[at]!;
+    if (places.length !== 2) return null;
+    const [first, second] = places as [string, string];
+    const [rows, columns] = [toldOf(result, first), toldOf(result, second)];
+    const turned = columns.length > rows.length;
+    const reach = Number(result.radii.get(beta)!.one[at]!.value);
+    const cells = Array.from({ length: rows.length * columns.length }, (_, i) => {
+        const row = turned ? (i % rows.length) * columns.length + Math.floor(i / rows.length) : i;
+        const near = result.fitted.near(starts[at]! + row) / HUNDREDTHS;
+        return { near, text: signed(result.whole.at(starts[at]! + row)), open: Math.floor(near) - reach <= 0 };
+    });
+    const side = (place: string, labels: string[], short: boolean): { name: string; labels: string[]; totals: string[] } => {
+        const { whole: sums, radii } = result.margins[Number(place)]!;
+        const bar = radii.get(beta);
+        return { name: result.factors[Number(place)]!.name, labels, totals: sums.map((one) => (short || bar === undefined ? signed(one) : `${signed(one)} ${spread(bar)}`)) };
+    };
+    const [down, across] = turned ? [side(second, columns, false), side(first, rows, true)] : [side(first, rows, false), side(second, columns, true)];
+    const values = cells.map(({ near }) => near);
+    const chart = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${errors(result, at, beta)}` }, width);
+    return chart === null ? null : { chart, values };
+}
+
+/** The cells of one table as a list. */
+function cellsOf(result: Marginals, starts: readonly number[], at: number, beta: string): HTMLElement {
+    const places = result.tables[at]!;
+    const bar = result.radii.get(beta)!.one[at]!;
+    const names = places.length === 0 ? ["cell"] : places.map((place) => result.factors[Number(place)]!.name);
+    const columns = [...names.map((name) => ({ name })), { name: "count", figures: true }, { name: "off by at most", figures: true }];
+    return dataTable(`Cells of ${nameOf(result, at)}`, columns, starts[at + 1]! - starts[at]!, (cell) => {
+        const digits = digitsOf(result, at, cell);
+        const labels = places.length === 0 ? ["total"] : places.map((place, i) => toldOf(result, place)[digits[i]!]!);
+        return [...labels, valueOf(result, starts[at]! + cell), spread(bar)];
+    });
+}

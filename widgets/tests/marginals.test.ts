@@ -1,0 +1,136 @@
+/** Tables that agree: a map of two columns with its totals, the others as lists, and all cells in one table. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { heatMap, top, type HeatMap } from "../src/charts/heat_map";
+import { bring } from "../src/result_view";
+import { marginalsView } from "../src/views/marginals";
+import { Host, render, result, type Shown } from "./host";
+
+bring(marginalsView);
+
+let shown: Shown;
+
+const bar = (value: string, kind = "exact"): any => ({ value, kind, rule: "a law", ...(kind === "numerical" ? { off: "0.5" } : {}) });
+
+/** Two columns, their table and that of the first: `a` has three labels, `b` two. */
+const marginals = (more: Record<string, unknown> = {}): any => {
+    const { labels: _, short_labels: __, values: ___, bars: ____, ...head } = result() as any;
+    const radii = { one: [bar("9"), bar("12", "numerical")], all: [bar("20", "bound"), bar("30", "bound")] };
+    return {
+        ...head,
+        kind: "marginals",
+        factors: [
+            { name: "a", labels: ["1000", "2000", "3000"], scale: "integers" },
+            { name: "b", labels: ["x", "<b>y</b>"], scale: "categories" },
+        ],
+        tables: [["0"], ["0", "1"]],
+        fitted: ["2000050", "500", "-33", "2000000", "50", "600", "-100", "-1", "-32"],
+        whole: ["20000", "5", "0", "20000", "0", "6", "-1", "0", "0"],
+        radii: { "0.05": radii, "0.01": radii, "0.1": radii },
+        margins: [
+            { whole: ["20000", "5", "0"], radii: { "0.05": bar("9"), "0.01": bar("9"), "0.1": bar("9") } },
+            { whole: ["20005", "-1"], radii: { "0.05": bar("11"), "0.01": bar("11"), "0.1": bar("11") } },
+        ],
+        sentence: "The fitted tables agree.",
+        ...more,
+    };
+};
+
+function open(answer: any): HTMLElement {
+    shown = render(new Host("result-chart", { result: answer }));
+    return shown.el;
+}
+
+beforeEach(() => {
+    vi.spyOn(console, "warn").mockImplementation(() => undefined);
+});
+afterEach(() => {
+    shown?.close();
+    vi.restoreAllMocks();
+});
+
+const texts = (el: Element, which: string): (string | null)[] => [...el.querySelectorAll(which)].map((one) => one.textContent);
+
+test("the first table of two columns is a map with its totals, names as texts and not as a page's code", () => {
+    const el = open(marginals());
+    const map = el.querySelector(".dp-plot > svg")!;
+    expect(texts(map, ".dp-heat-value")).toEqual(["20,000", "0", "6", "\u22121", "0", "0"]);
+    expect(texts(map, "text")).toEqual(expect.arrayContaining(["1000", "2000", "<b>y</b>", "20,000 ±9", "5 ±9", "0 ±9", "20,005", "\u22121"]));
+    expect(el.textContent).toContain("Any one cell of a × b is within ±≈12 of the true count, 95 in 100");
+    expect(el.querySelectorAll("b").length).toBe(0);
+});
+
+test("a cell is hollow where its own interval holds 0, and a larger value is never weaker", () => {
+    const map = open(marginals()).querySelector(".dp-plot > svg")!;
+    expect(map.querySelectorAll(".dp-heat-hole").length).toBe(5);
+    const strengths = [...map.querySelectorAll(".dp-heat")].map((one) => Number(one.getAttribute("fill-opacity")));
+    expect(strengths[0]).toBeGreaterThan(0.5);
+    expect(strengths.slice(1).every((one) => one === 0.1)).toBe(true);
+});
+
+test("another table is picked, as a list with its error", () => {
+    const el = open(marginals());
+    const select = el.querySelector<HTMLSelectElement>(".dp-map-of select")!;
+    expect(texts(select, "option")).toEqual(["a", "a × b"]);
+    select.value = "0";
+    select.dispatchEvent(new Event("change"));
+    const list = el.querySelector("[aria-label='Cells of a']")!;
+    expect(texts(list, "tbody td")).toEqual(["1000", "20,000.50", "±9", "2000", "5", "±9", "3000", "\u22120.33", "±9"]);
+    expect(el.querySelector(".dp-plot > svg")).toBeNull();
+});
+
+test("the numbers of all tables are one table", () => {
+    const { table, read } = marginalsView;
+    const { fitted, ...rest } = marginals();
+    const element = table!(read({ ...rest, content: { ...rest, fitted } }), "0.05");
+    const rows = [...element.querySelectorAll("tbody tr")].map((row) => texts(row, "td"));
+    expect(rows.length).toBe(9);
+    expect(rows[1]).toEqual(["a = 2000", "5", "±9", "≤ 20"]);
+    expect(rows[4]).toEqual(["a = 1000 · b = <b>y</b>", "0.50", "±≈12", "≤ 30"]);
+    expect(rows[7]).toEqual(["a = 3000 · b = x", "\u22120.01", "±≈12", "≤ 30"]);
+});
+
+test("the total alone has a name of its own", () => {
+    const one = { one: [bar("9")], all: [bar("9")] };
+    const el = open(marginals({ tables: [[]], fitted: ["700"], whole: ["7"], radii: { "0.05": one, "0.01": one, "0.1": one } }));
+    expect(el.textContent).toContain("The total is within ±9 of the true count");
+    expect(el.querySelector(".dp-map-of")).toBeNull();
+});
+
+test.each([
+    ["a cell too few", { whole: ["1"] }],
+    ["a table of other columns", { tables: [["0"], ["0", "7"]] }],
+    ["no table", { tables: [], fitted: [], whole: [] }],
+    ["a margin too few", { margins: [] }],
+    ["no sentence", { sentence: 7 }],
+])("what is malformed is not drawn: %s", (_, wrong) => {
+    const el = open(marginals(wrong));
+    expect([el.querySelector(".dp-marginals"), vi.mocked(console.warn).mock.calls.length]).toEqual([null, 1]);
+});
+
+const grid = (rows: number, columns: number): HeatMap => ({
+    down: { name: "down", labels: Array.from({ length: rows }, (_, i) => `a rather long name ${i}`), totals: Array.from({ length: rows }, () => "1,234,567 ±89") },
+    across: { name: "across", labels: Array.from({ length: columns }, (_, i) => `column ${i}`), totals: Array.from({ length: columns }, () => "12") },
+    cells: Array.from({ length: rows * columns }, (_, i) => ({ near: i, text: String(i), open: i % 7 === 0 })),
+    title: "A map",
+});
+
+test.each([240, 320, 640, 1200])("nothing leaves the picture at a width of %i, and where there is no room there is none", (width) => {
+    for (const [rows, columns] of [[1, 1], [3, 2], [12, 12], [60, 40], [5, 60]] as const) {
+        const map = heatMap(grid(rows, columns), width);
+        if (map === null) continue;
+        for (const cell of map.querySelectorAll("rect")) {
+            const [x, wide] = [Number(cell.getAttribute("x")), Number(cell.getAttribute("width"))];
+            expect(x).toBeGreaterThanOrEqual(0);
+            expect(x + wide).toBeLessThanOrEqual(width);
+            expect(wide).toBeGreaterThan(0);
+        }
+    }
+    expect(heatMap(grid(61, 2), width)).toBeNull();
+    expect(heatMap(grid(2, 61), width)).toBeNull();
+    expect(heatMap(grid(3, 2), 320)).not.toBeNull();
+});
+
+test("the strengths end at a number whose sixths are short", () => {
+    expect([[], [1], [7], [12], [13], [3414], [99_999]].map((values) => top(values))).toEqual([1.2, 1.2, 7.2, 12, 15, 3600, 120_000]);
+});
