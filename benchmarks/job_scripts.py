@@ -256,10 +256,94 @@ def pipeline(
     return answer
 
 
+# ---------------------------------------------------------------- marginals: all pairs of columns, one row, epsilon 1
+
+
+def shape_of(path: str) -> tuple[list[int], list[tuple[int, int]]]:
+    """How many labels each column has, from 0 on, which the name of the file says: `2-3-5.parquet`."""
+    sizes = [int(part) for part in os.path.basename(path).partition(".")[0].split("-")]
+    return sizes, list(itertools.combinations(range(len(sizes)), 2))
+
+
+def marginals_dpviz(path: str) -> Answer:
+    """A release, which keeps what was drawn; the fit is made when it is read."""
+    import duckdb
+
+    import dpviz as dv
+
+    sizes, _ = shape_of(path)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE made AS SELECT * FROM read_parquet('{path}')")
+    session = dv.Session(dv.sources.duckdb(connection, "made"), dv.Unit("row"), dv.Budget(OFTEN), path + ".ledger")
+    columns = [dv.Domain.integers(0, size - 1, column=f"c{at}") for at, size in enumerate(sizes)]
+    question, mechanism, keys = dv.Domain.product(*columns), dv.Marginals(1), itertools.count()
+    return lambda: session.release(question, mechanism, key=str(next(keys))).answer.noisy.tolist()
+
+
+def marginals_duckdb(path: str) -> Answer:
+    """DuckDB's own grouping sets, which are not private."""
+    import duckdb
+
+    sizes, pairs = shape_of(path)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE made AS SELECT * FROM read_parquet('{path}')")
+    columns = ", ".join(f"c{at}" for at in range(len(sizes)))
+    sets = ", ".join(f"(c{a}, c{b})" for a, b in pairs)
+    query = f"SELECT grouping({columns}), {columns}, count(*) AS n FROM made GROUP BY GROUPING SETS ({sets})"
+    return lambda: connection.sql(query).to_arrow_table()["n"].to_numpy()
+
+
+def marginals_opendp(path: str) -> Answer:
+    """Counts by Polars, which OpenDP rests on, and its noise on all of them: a unit moves each table by 1."""
+    import numpy as np
+    import opendp.prelude as dp
+    import polars as pl
+
+    dp.enable_features("contrib")
+    sizes, pairs = shape_of(path)
+    rows = pl.read_parquet(path)
+    space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.l1_distance(T=dp.i64)
+    noisy = dp.m.make_laplace(*space, scale=float(len(pairs)))
+
+    def answer() -> Values:
+        tables = []
+        for a, b in pairs:
+            found = rows.group_by(f"c{a}", f"c{b}").len()
+            table = np.zeros(sizes[a] * sizes[b], dtype=np.int64)
+            table[found[f"c{a}"].to_numpy().astype(np.int64) * sizes[b] + found[f"c{b}"].to_numpy()] = found["len"]
+            tables.append(table)
+        values: Values = noisy(np.concatenate(tables).tolist())
+        return values
+
+    return answer
+
+
+def marginals_mbi(path: str) -> Answer:
+    """private-pgm's measurement step as its examples have it: NumPy's noise on every marginal, in floats."""
+    import mbi
+    import numpy as np
+    import polars as pl
+
+    sizes, pairs = shape_of(path)
+    names = [f"c{at}" for at in range(len(sizes))]
+    rows = pl.read_parquet(path)
+    data = mbi.Dataset({name: rows[name].to_numpy().astype(np.int64) for name in names}, mbi.Domain(names, sizes))
+    chance = np.random.default_rng()
+
+    def answer() -> Values:
+        tables = [np.asarray(data.project((names[a], names[b])).datavector()) for a, b in pairs]
+        values: Values = np.concatenate([one + chance.laplace(0, len(pairs), len(one)) for one in tables]).tolist()
+        return values
+
+    return answer
+
+
 CONTESTANTS: dict[str, Callable[[str], Answer]] = {
-    name: found for name, found in list(globals().items()) if name.startswith(("visits_", "destinations_"))
+    name: found
+    for name, found in list(globals().items())
+    if name.startswith(("visits_", "destinations_", "marginals_"))
 }
-PACKAGES = ("opendp", "polars", "diffprivlib", "tmlt-analytics", "pyspark", "pipeline-dp")
+PACKAGES = ("opendp", "polars", "mbi", "diffprivlib", "tmlt-analytics", "pyspark", "pipeline-dp")
 
 
 def versions() -> dict[str, str]:

@@ -49,8 +49,8 @@ STORED_BITS: Final = 64
 TOGETHER: Final = 1 << 16
 """So many occupied bins are added to the tables at a time."""
 
-MOST_COUNT: Final = (1 << 53) // TOGETHER
-"""Counts are clamped to this, in silence: then the sums of so many are exact where NumPy adds them up as floats."""
+MOST_COUNT: Final = 1 << 40
+"""Counts are clamped to this, in silence, so that no sum of them leaves 64 bits."""
 
 MOST_NOTED: Final = 12
 """A plan tells the error of so many tables by name."""
@@ -386,21 +386,25 @@ class Sums:
     def add(self, batch: Batch) -> None:
         labels, counts = batch.labels(), np.minimum(batch.counts, MOST_COUNT)
         for first in range(0, len(labels), TOGETHER):
-            self._add(labels[first : first + TOGETHER], counts[first : first + TOGETHER].astype(np.float64))
+            self._add(labels[first : first + TOGETHER], counts[first : first + TOGETHER])
 
-    def _add(self, labels: NDArray[Any], counts: NDArray[np.float64]) -> None:
+    def _add(self, labels: NDArray[Any], counts: NDArray[np.int64]) -> None:
         tables = self._tables
         digits: list[NDArray[np.int64]] = []
         for size in reversed(tables.sizes):
             by = size if labels.dtype == object else labels.dtype.type(size)
-            digits.append((labels % by).astype(np.int64))
-            labels = labels // by
+            above = labels // by
+            digits.append((labels - above * by).astype(np.int64))
+            labels = above
         digits.reverse()
         for at, places in enumerate(tables.tables):
-            cell = np.zeros(len(counts), dtype=np.int64)
-            for place in places:
+            if not places:
+                self.tables[at] += counts.sum()
+                continue
+            cell = digits[places[0]]
+            for place in places[1:]:
                 cell = cell * tables.sizes[place] + digits[place]
-            self.tables[at] += np.bincount(cell, weights=counts, minlength=tables.cells[at]).astype(np.int64)
+            np.add.at(self.tables[at], cell, counts)
 
 
 protect_module(vars())

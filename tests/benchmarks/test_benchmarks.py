@@ -25,6 +25,7 @@ from benchmarks import (
     growth,
     jobs,
     ledger,
+    marginals,
     noise,
     payloads,
     pure_sparse,
@@ -74,6 +75,7 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "growth": lambda folder: growth.table((1000, 2000), 2000, 1, separate=False),
     "jobs": lambda folder: jobs.table({job: ours(some) for job, some in jobs.JOBS.items()}, (1, 1)),
     "ledger": lambda folder: ledger.table(2, 10, 1, 2, 2, 600),
+    "marginals": lambda folder: marginals.table((2, 3, 4), 500, 1, ours(marginals.CONTESTANTS)),
     "noise": lambda folder: noise.table(1000, dict.fromkeys(noise.PEER_SIZES, 10), 1),
     "payloads": lambda folder: payloads.table(3, {"AlpAnatomy": "dv.AlpAnatomy()"}),
     "pure_sparse": lambda folder: pure_sparse.table({100: None, 1000: 0.1}, ((10, 2**10),), 1),
@@ -109,7 +111,7 @@ def test_every_benchmark_is_among_them() -> None:
 
 
 def test_every_contestant_of_the_whole_jobs_has_a_script_and_an_environment() -> None:
-    contestants = [each for some in jobs.JOBS.values() for each in some]
+    contestants = [*marginals.CONTESTANTS, *(each for some in jobs.JOBS.values() for each in some)]
     assert {each.script for each in contestants} == set(CONTESTANTS)
     places = {each.place for each in contestants if each.place}
     assert all(Path(jobs.__file__).with_name(f"{place}.txt").exists() for place in places)

@@ -1,4 +1,4 @@
-"""Tables that agree in a real JupyterLab: one at a time as a map, picked by keyboard, the numbers those of the kernel."""
+"""Tables that agree in a real JupyterLab: one at a time as a map, picked by keyboard, with the kernel's numbers."""
 
 from __future__ import annotations
 
