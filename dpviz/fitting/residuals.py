@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import lcm, prod
+from math import comb, lcm, prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -129,6 +129,23 @@ class Tables:
 
     def _without(self, table: Places, left: Places) -> Places:
         return tuple(place for place in table if place not in left)
+
+    @cached_property
+    def kinds(self) -> tuple[int, ...]:
+        """For each table the first one whose cells err alike.
+
+        Where all tables of so many columns are there, with one weight, columns of one size can change places.
+        """
+        together: dict[int, set[int]] = {}
+        counts: Counter[int] = Counter()
+        for table, weight in zip(self.tables, self.weights, strict=True):
+            together.setdefault(len(table), set()).add(weight)
+            counts[len(table)] += 1
+        whole = all(counts[ways] == comb(len(self.sizes), ways) for ways in counts)
+        if not whole or any(len(weights) > 1 for weights in together.values()):
+            return tuple(range(len(self.tables)))
+        first: dict[tuple[int, ...], int] = {}
+        return tuple(first.setdefault(tuple(sorted(self.shape(at))), at) for at in range(len(self.tables)))
 
     # ------------------------------------------------------------ residuals
 

@@ -52,6 +52,9 @@ TOGETHER: Final = 1 << 16
 MOST_COUNT: Final = 1 << 40
 """Counts are clamped to this, in silence, so that no sum of them leaves 64 bits."""
 
+WORD: Final = (1 << 64) - 1
+"""The largest whole number of one word."""
+
 MOST_NOTED: Final = 12
 """A plan tells the error of so many tables by name."""
 
@@ -104,7 +107,9 @@ def _weighed(pair: Any, place: int) -> tuple[tuple[str, ...], int]:
     names = (columns,) if isinstance(columns, str) else columns
     if not isinstance(names, list | tuple) or not all(type(name) is str for name in names):
         raise ParameterError.of(
-            kind_of(columns), f"the columns of table {place} must be texts", 'write weights={("sex", "year"): 2}'
+            kind_of(columns),
+            f"the columns of table {place} must be a tuple or a list of texts",
+            'write weights={("sex", "year"): 2}',
         )
     if len(set(names)) != len(names):
         raise ParameterError.of(short(names), f"table {place} has each column once", "name it once")
@@ -222,7 +227,7 @@ class Marginals(Parameters):
                     "name columns of the question",
                 )
             places = tuple(sorted(map(names.index, columns)))
-            if known and not places:
+            if known and not places and weight:
                 raise ParameterError.of(
                     "()", "a total that is public is not asked for with noise", 'leave it out, or total="fitted"'
                 )
@@ -381,6 +386,7 @@ class Sums:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self._used = {place for table in tables.tables for place in table}
         self.tables = [np.zeros(cells, dtype=np.int64) for cells in tables.cells]
 
     def add(self, batch: Batch) -> None:
@@ -389,14 +395,19 @@ class Sums:
             self._add(labels[first : first + TOGETHER], counts[first : first + TOGETHER])
 
     def _add(self, labels: NDArray[Any], counts: NDArray[np.int64]) -> None:
-        tables = self._tables
-        digits: list[NDArray[np.int64]] = []
-        for size in reversed(tables.sizes):
-            by = size if labels.dtype == object else labels.dtype.type(size)
-            above = labels // by
-            digits.append((labels - above * by).astype(np.int64))
+        """Only columns of tables have a place of their own: those are small, whatever the others are."""
+        tables, used = self._tables, self._used
+        digits: dict[int, NDArray[np.int64]] = {}
+        for place in range(len(tables.sizes) - 1, min(used, default=len(tables.sizes)) - 1, -1):
+            size: Any = tables.sizes[place]
+            if labels.dtype != object and size > WORD:  # then the product has no other label
+                labels = np.zeros_like(labels)
+                continue
+            size = size if labels.dtype == object else labels.dtype.type(size)
+            above = labels // size
+            if place in used:
+                digits[place] = (labels - above * size).astype(np.int64)
             labels = above
-        digits.reverse()
         for at, places in enumerate(tables.tables):
             if not places:
                 self.tables[at] += counts.sum()

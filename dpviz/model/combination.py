@@ -239,8 +239,16 @@ class BothAnswers:
 
     def _weights(self, query: Query, reader: str) -> tuple[Fraction, Fraction]:
         if self.averaged:
-            return weights(*self._errors(query, reader))
+            return self._trusted() or weights(*self._errors(query, reader))
         return shares_of_trust(*(part.release.terms.law for part in (self.first, self.second)))
+
+    def _trusted(self) -> tuple[Fraction, Fraction] | None:
+        """One pair of weights for all sums, where both laws say how much they count."""
+        mine, theirs = (part.release.terms.law.trust for part in (self.first, self.second))
+        if mine is None or theirs is None:
+            return None
+        weight = (mine / (mine + theirs)).limit_denominator(FINEST)
+        return weight, 1 - weight
 
     def value(self, query: Query, reader: str) -> Fraction | Between:
         mine, theirs = self._weights(query, reader)
@@ -250,7 +258,7 @@ class BothAnswers:
     def error(self, query: Query, reader: str) -> LinearError:
         one, other = self._errors(query, reader)
         if self.averaged and isinstance(one, SumError) and isinstance(other, SumError):
-            return one.plus(other, *weights(one, other))
+            return one.plus(other, *self._weights(query, reader))
         values = self.first.value(query, reader), self.second.value(query, reader)
         return CommonError(values, (one, other), self._weights(query, reader))
 

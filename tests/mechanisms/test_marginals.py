@@ -498,3 +498,118 @@ def test_a_plan_says_where_cells_err_most_and_how_far_all_may_be_off() -> None:
     assert values[0].value == widest == bound.error.one_bin(beta).value  # type: ignore[union-attr]
     assert every.label == "All 206 cells at once" and values[1].value > widest  # type: ignore[union-attr]
     assert "for all tables" not in bound.verb and bound.verb.endswith("of 3 tables and makes the tables agree.")
+
+
+# ---------------------------------------------------------------- what a second reader found
+
+
+@pytest.mark.parametrize(
+    ("sizes", "given"),
+    [
+        ((2, 2**64 - 1), {"weights": {("a", "b"): 0, ("a",): 1}}),
+        ((2**64,), {"weights": {("a",): 0, (): 1}}),
+        ((2**70, 3), {"weights": {("a", "b"): 0, ("b",): 1, (): 1}}),
+        ((3, 2**70, 2), {"ways": 1, "weights": {("b",): 0}}),
+        ((2**63, 2), {"ways": 1, "weights": {("a",): 0}}),
+    ],
+)
+def test_a_column_of_no_table_has_any_number_of_labels(
+    sizes: Sequence[int], given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One record with the highest labels, and one with the lowest: neither ends the draw, which would tell."""
+    bound = bound_of(ROW, sizes, **given)
+    bins = bound.question.bins
+    kind: Any = np.uint64 if bins <= 2**64 else object
+    for numbers, last in (([0, bins - 1], True), ([bins - 1], True), ([0], False), ([], False)):
+        labels = np.array(numbers, dtype=kind)
+        cells = seen(bound, SparseCounts(labels, np.ones(len(numbers), dtype=np.int64)), monkeypatch)
+        for at, start in enumerate(bound.tables.starts[:-1]):
+            table = cells[start : bound.tables.starts[at + 1]]
+            assert sum(table) == len(numbers) and table[-1] >= last
+
+
+def test_no_interval_is_reversed_whatever_was_drawn() -> None:
+    """Where all rows stand in one cell, n is public and the noise is larger than the bar; and where it is narrower than
+    one count."""
+    few = Unit("row", relation="replace-one", n=50)
+    counts = np.array([50], dtype=np.int64)
+    for unit, given, beta in (
+        (few, {"ways": 1}, "0.4"),
+        (few, {"ways": 1, "total": "public"}, "0.2"),
+        (ROW, {"epsilon": 18}, "0.2"),
+    ):
+        bound, bits = bound_of(unit, SIZES, **given), TeachingBits(2)
+        for _ in range(300):
+            answer = bound.draw(SparseCounts(np.array([0], dtype=np.uint64), counts), bits, mode="exact")
+            release = release_of(bound, answer)
+            for reader in ("fitted", "noisy"):
+                for among in ("one", "all"):
+                    ends = answer.intervals(release.reading, Fraction(beta), among, None, reader)  # type: ignore[arg-type]
+                    assert ends is not None and not ends.crossed
+
+
+@pytest.mark.parametrize(
+    "others", [{"epsilon": 2}, {"weights": {("a", "b"): 3}}, {"epsilon": 3, "weights": {("a", "b"): 3, ("a", "c"): 2}}]
+)
+def test_tables_of_two_answers_that_are_read_as_one_agree(others: Any, tmp_path: Path) -> None:
+    session = dv.Session(frame(), dv.Unit("row"), dv.Budget(99), tmp_path / "both.ledger")
+    both = dv.combine(
+        session.release(DOMAIN, dv.Marginals(1)), session.release(DOMAIN, dv.Marginals(**{"epsilon": 1, **others}))
+    )
+    total = both.sum()
+    assert isinstance(total, Derived)
+    for way in WAYS:
+        assert sum((row.value for row in both.marginal(list(way))), Fraction(0)) == total.value  # type: ignore
+
+
+def test_tables_of_one_kind_err_alike_and_the_bound_for_all_of_them_is_one() -> None:
+    beta = Fraction(1, 1000)
+    for sizes, given in (
+        ((2, 3, 3, 2), {}),
+        ((2, 2, 5, 5), {"ways": 3}),
+        ((4, 4, 4), {"weights": {("a",): 2, ("b",): 2, ("c",): 2}}),
+    ):
+        bound = bound_of(ROW, sizes, **given)
+        tables = bound.tables
+        assert len(set(tables.kinds)) < len(tables.tables)
+        for at, first in enumerate(tables.kinds):
+            one, other = (
+                sorted((effect.count, abs(effect.weights[0])) for effect in tables.effects([[(place, (0,))]]))
+                for place in (at, first)
+            )
+            assert one == other
+        for start in tables.starts[:-1]:
+            assert bound.error._any(beta) >= bound.error._bound(start, beta)
+    uneven = bound_of(ROW, (3, 3, 3), weights={("a", "b"): 5})
+    assert uneven.tables.kinds == (0, 1, 2)
+    assert all(uneven.error._any(beta) >= uneven.error._bound(start, beta) for start in uneven.tables.starts[:-1])
+
+
+def test_columns_that_are_called_as_those_of_a_frame_keep_their_labels() -> None:
+    columns = [dv.Domain.integers(0, 1, column=name) for name in ("table", "value", "low")]
+    bound = dv.Marginals(1).bind(Question.of(dv.Domain.product(*columns)), ROW)
+    empty = SparseCounts(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
+    found = release_of(bound, bound.draw(empty, TeachingBits(1), mode="exact")).to_frame()
+    assert list(found.columns[:4]) == ["table", "table (label)", "value (label)", "low (label)"]
+    assert found["value (label)"].tolist()[:4] == ["0", "1", "0", "1"]
+
+
+def test_the_total_alone_is_told_as_one_number() -> None:
+    bound = bound_of(ROW, (2, 3), weights={("a", "b"): 0, (): 1})
+    (total,) = bound.measures
+    assert total.label == "The total" and total.pictured
+    empty = SparseCounts(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
+    release = release_of(bound, bound.draw(empty, TeachingBits(1), mode="exact"))
+    assert release.answer.remark(release.reading) == "" and release[{}] == release.sum().value  # type: ignore[union-attr]
+    assert bound_of(Unit("row", relation="replace-one", n=9), (2, 3), weights={(): 0}, total="public").tables.known
+
+
+def test_many_tables_are_planned_by_their_variance_alone() -> None:
+    bound = bound_of(ROW, (2, 3, 4, 5))
+    exact = bound.error.all_bins(Fraction(1, 20))
+    loose = bound.error._any(Fraction(1, 20) / bound.cells)
+    assert exact.value <= loose < 2 * exact.value
+    columns = [dv.Domain.integers(0, at + 1, column=f"c{at}") for at in range(30)]
+    many = dv.Marginals(1).bind(Question.of(dv.Domain.product(*columns)), ROW)
+    assert many.error._many and many.error.one_bin(Fraction(1, 20)).how == "bound"
+    assert all(measure.at(Fraction(1, 20)) is not None for measure in many.measures)

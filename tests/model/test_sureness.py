@@ -77,6 +77,7 @@ QUESTIONS: dict[str, Callable[[ErrorModel, Fraction], ErrorValue | None]] = {
     "above 2": lambda error, beta: error.above(2, beta),
     "above all": lambda error, beta: error.above(None, beta),
     "range 0 1": lambda error, beta: error.range(0, 1, beta),
+    "sum_of 0 1": lambda error, beta: error.sum_of([0, 1], beta),
     "rank 1": lambda error, beta: error.rank(1, beta),
     "rank 2": lambda error, beta: error.rank(2, beta),
     "in_place 1": lambda error, beta: error.in_place(1, 2, beta),
@@ -885,7 +886,7 @@ def tables(amount: Fraction, gaussian: bool = False) -> Case:
     every = cache(lambda a: (NONE, whole_(a)[1] + 2 * own(a)[1]))
     ones = {name: worst for name in QUESTIONS if name.startswith("one_bin")}
     means = {f"bias {count}": (NONE, NONE) for count in COUNTS}
-    return Case(law, {**ones, "all_bins": every, "range 0 1": both}, means)
+    return Case(law, {**ones, "all_bins": every, "range 0 1": both, "sum_of 0 1": both}, means)
 
 
 # ---------------------------------------------------------------- a drawn record: the worst distance over laws

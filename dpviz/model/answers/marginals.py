@@ -40,6 +40,9 @@ from dpviz.model.question import Question
 if TYPE_CHECKING:
     from dpviz.model.marginals import Grid
 
+TAKEN: Final = ("table", "value", "low", "high", "low_all", "high_all")
+"""Columns of a frame that are no columns of the question."""
+
 TIMES: Final = " × "
 """What stands between the columns of a table."""
 
@@ -53,6 +56,9 @@ FITTED = (
     "The fitted tables agree with each other: summed up to columns that two of them have in common they are equal, to "
     "the last unit. Each cell is unbiased and no whole number; some may be below 0."
 )
+
+FARTHEST: Final = 1 << 62
+"""No cell that was drawn is so far from 0: noise is narrower than that by far."""
 
 HUNDREDTHS: Final = 100
 """A page shows fitted cells to so much of one."""
@@ -180,7 +186,7 @@ class MarginalTables(Answer):
         if not isinstance(asked, str) or not (total is None or (isinstance(total, str) and total.isdecimal())):
             raise ReleaseFormat.damaged("marginals are stored as texts and numbers", "another kind of value")
         tables = tables_of(asked, total is not None)
-        if noisy.dtype != "<i8" or noisy.shape != (tables.starts[-1],):
+        if noisy.dtype != "<i8" or bool((np.abs(noisy) >= FARTHEST).any()) or noisy.shape != (tables.starts[-1],):
             raise ReleaseFormat.damaged("there is one whole number for each cell of the tables", "other numbers")
         return cls(asked, noisy.astype(np.int64), None if total is None else int(total))
 
@@ -197,18 +203,18 @@ class MarginalTables(Answer):
         """The table of each cell, and its label in each column; an empty text where its table has no such column."""
         factors, tables = reading.question.domain.factors, self.tables
         names = self.names(reading)
-        columns: dict[str, list[str]] = {one.columns[0]: [] for one in factors}
+        called = [f"{one.columns[0]} (label)" if one.columns[0] in TAKEN else one.columns[0] for one in factors]
+        columns: dict[str, list[str]] = {name: [] for name in called}
         for at, places in enumerate(tables.tables):
             digits = np.indices(tables.shape(at)).reshape(len(places), tables.cells[at])
             for place, factor in enumerate(factors):
-                cells = columns[factor.columns[0]]
+                cells = columns[called[place]]
                 if place in places:
                     labels = [factor.label(label) for label in range(factor.size)]
                     cells += [labels[digit] for digit in digits[places.index(place)].tolist()]
                 else:
                     cells += [""] * tables.cells[at]
-        own = "table" if "table" not in columns else "table (of columns)"
-        return {own: [name for name, many in zip(names, tables.cells, strict=True) for _ in range(many)], **columns}
+        return {"table": [name for name, many in zip(names, tables.cells, strict=True) for _ in range(many)], **columns}
 
     def lines(self, reading: Reading) -> dict[str, Sequence[Any]]:
         axis = self.axis(reading)
@@ -241,7 +247,7 @@ class MarginalTables(Answer):
             raise DomainError.of(
                 TIMES.join(factors[place].columns[0] for place in places) or TOTAL,
                 "a cell must be of a table that was asked",
-                "read release.marginal([...]) for fewer columns, or name a cell of " + self._some(reading),
+                f"read release.marginal([...]) for fewer columns, or name a cell of these: {self._some(reading)}",
             )
         at, cell = self.tables.tables.index(places), 0
         for place in places:
@@ -250,7 +256,7 @@ class MarginalTables(Answer):
 
     def _some(self, reading: Reading) -> str:
         names = self.names(reading)
-        return ", ".join(names[:3]) + (f" or {len(names) - 3:,} more" if len(names) > 3 else "")
+        return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64] | list[Fraction]:
         chosen = rows_or(points, len(self.noisy))
@@ -302,10 +308,12 @@ class MarginalTables(Answer):
         rule = halves[0].rule
         if among == "all":
             how, rule = "bound", f"{rule}; union bound over {len(self.noisy):,} cells"
+        low, high = np.minimum(low, high), np.maximum(low, high)  # no whole number lies within less than one count
         most = reading.unit.n
-        low_cut, high_cut = low < 0, None if most is None else high > most
-        low, high = np.maximum(low, 0), np.maximum(high, 0)
-        return Intervals(low, high if most is None else np.minimum(high, most), how, rule, low_cut, high_cut)
+        cut = np.maximum(low, 0), np.maximum(high, 0) if most is None else np.minimum(high, most)
+        possible = cut[0] <= cut[1]  # else the noise was larger than the bar allows for, which is shown as it is
+        ends = [np.where(possible, one, whole) for one, whole in zip(cut, (low, high), strict=True)]
+        return Intervals(ends[0], ends[1], how, rule, ends[0] != low, ends[1] != high)
 
     # ------------------------------------------------------------ sums
 
@@ -346,8 +354,8 @@ class MarginalTables(Answer):
         if not those:
             raise DomainError.of(
                 TIMES.join(grid.columns),
-                "a marginal is read from a table that has all of its columns",
-                f"ask for some of {self._some(reading)}, or release tables of more columns",
+                f"a marginal is read from a table that has all of its columns, and there is {self._some(reading)}",
+                "ask for columns of one of these, or release tables of more columns",
             )
         at = min(those, key=tables.cells.__getitem__)
         numbers = np.arange(tables.starts[at], tables.starts[at + 1]).reshape(tables.shape(at))
@@ -366,7 +374,7 @@ class MarginalTables(Answer):
         return f"{many:,} {'table' if many == 1 else 'tables'}; release.marginal([...]) reads one of them."
 
     def remark(self, reading: Reading) -> str:
-        return FITTED
+        return FITTED if len(self.noisy) > 1 else ""
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         """What a page draws, of kind "marginals": the names and labels of the columns, the columns of each table, how

@@ -104,6 +104,12 @@ class StoredLaw(Stored):
         return False
 
     @property
+    def trust(self) -> Fraction | None:
+        """How much an answer counts beside another one, in a mean whose weights are one and the same for all sums, so
+        that sums agree; None where the weights are those of each sum by itself."""
+        return None
+
+    @property
     def alike(self) -> Sequence[int] | None:
         """The first bins of the parts of the domain in each of which every bin errs alike, where `linear` needs no
         answer: (0,) where all bins do. None where it is not known so."""

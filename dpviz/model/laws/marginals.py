@@ -27,6 +27,17 @@ from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
 
+TRUSTED = Fraction(10**30)
+"""How much an answer counts in which nothing is uncertain."""
+
+MOST_WORK = 20_000
+"""So many pairs of a kind of table and a table are looked at for the error of every cell."""
+
+FINE = 1 << 32
+"""A standard deviation is rounded up to so much of that of one noise."""
+
+EXPONENTIAL = "exponential bound on the tail of a weighted sum of noises"
+
 IN_THE_FIT = "the law of a weighted sum of noises, in the fit of least squares"
 DRAWN = "the law of the noise on each cell"
 
@@ -81,6 +92,15 @@ class NoisyMarginals(StoredLaw):
     def adds_up(self) -> bool:
         return True
 
+    @cached_property
+    def trust(self) -> Fraction:
+        """By the variance of a cell of the first table: other tables err in nearly the same proportion."""
+        tables = self.tables
+        _, noise = NoiseSum.of([Term(self.drawn(1))]).variance()
+        places = next((table for table in tables.tables if len(table) > 0), tables.tables[0])
+        spread = tables.variance(places)
+        return 1 / (noise * spread) if spread else TRUSTED
+
     @property
     def alike(self) -> tuple[int, ...]:
         """The cells of one table err alike."""
@@ -118,6 +138,8 @@ class NoisyMarginals(StoredLaw):
         widest = max(range(len(tables.tables)), key=lambda at: tables.variance(tables.tables[at]))
         columns = [question.domain.factors[place].columns[0] for place in tables.tables[widest]]
         name = TIMES.join(columns) or TOTAL
+        if tables.tables == ((),):
+            return (self._total(),)
         many = f"{tables.starts[-1]:,}"
         return (
             Measure(
@@ -152,7 +174,8 @@ class NoisyMarginals(StoredLaw):
             phrase="the total within {value}",
             tip="At least {times} the total that all fitted tables share is within {value} of the truth.",
             at=lambda beta: self.error.range(0, self.tables.cells[0] - 1, beta),
-            weight="",
+            weight="thick" if self.tables.tables == ((),) else "",
+            pictured=self.tables.tables == ((),),
         )
 
 
@@ -234,6 +257,8 @@ class MarginalsError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         """Of a cell of any table: by the exponential bound a table is known to err less than another, or is tried."""
+        if self._many:
+            return ErrorValue(self._any(beta), "bound", EXPONENTIAL)
         first, *others = sorted(self._unlike, key=self._spread, reverse=True)
         worst = self.range(first, first, beta)
         for start in others:
@@ -247,26 +272,42 @@ class MarginalsError(ErrorModel):
         if self.reader == "noisy":
             half = max(self.range(start, start, beta / many).value for start in self._unlike)
             return ErrorValue(half, "bound", f"{DRAWN}; union bound over {many:,} cells")
-        worst = max(self._bound(start, beta / many) for start in self._unlike)
-        rule = f"exponential bound on the tail of a weighted sum of noises; union bound over {many:,} cells"
-        return ErrorValue(worst, "bound", rule)
+        level = beta / many
+        worst = self._any(level) if self._many else max(self._bound(start, level) for start in self._unlike)
+        return ErrorValue(worst, "bound", f"{EXPONENTIAL}; union bound over {many:,} cells")
 
     def bias(self, count: int) -> ErrorValue:
         return ErrorValue(Fraction(0), "exact", "a linear fit to unbiased counts, which no clamp cuts")
 
     @cached_property
     def _unlike(self) -> list[int]:
-        """The first cell of each table, of one for each kind of noise on drawn cells."""
+        """The first cell of each table, of one for each kind of error."""
         tables = self.law.tables
         if self.reader != "noisy":
-            return list(tables.starts[:-1])
+            return [tables.starts[at] for at in dict.fromkeys(tables.kinds)]
         return list(dict(zip(tables.weights, tables.starts, strict=False)).values())
+
+    @property
+    def _many(self) -> bool:
+        """Whether there are more kinds of tables than anybody waits for."""
+        return len(self._unlike) * len(self.law.tables.tables) > MOST_WORK
 
     def _spread(self, start: int) -> Fraction:
         """The variance of a cell, in units of that of noise of weight 1."""
         tables = self.law.tables
         at, _ = located(tables, start)
         return Fraction(1, tables.weights[at] ** 2) if self.reader == "noisy" else tables.variance(tables.tables[at])
+
+    def _any(self, beta: Fraction) -> Fraction:
+        """A half-width for a cell of any table, by its variance alone.
+
+        The logarithm of the transform of a weighted noise is a convex function of the square of its weight, and 0 at 0,
+        and noise of a table of weight w has a smaller one than noise of weight 1 divided by w. So of all sums of one
+        variance, in units of that of noise of weight 1, the exponential bound is largest for a single noise.
+        """
+        spread = max(map(self._spread, self.law.tables.starts[:-1]))
+        root = Fraction(math.isqrt(math.ceil(spread * FINE**2)) + 1, FINE)
+        return _chernoff(NoiseSum.of([Term(self.law.drawn(1), root)]).noises, beta / 2)
 
     def _bound(self, start: int, beta: Fraction) -> Fraction:
         return _chernoff(_noise_of(self.law, self.reader, start, start).noises, beta / 2)
@@ -312,6 +353,9 @@ def _chernoff(noises: Noises, level: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4_096)
 def _noise_of(law: NoisyMarginals, reader: str, first: int, last: int) -> NoiseSum:
+    if first == last and reader != "noisy":  # tables of one kind have one law
+        at, _ = located(law.tables, first)
+        first = last = law.tables.starts[law.tables.kinds[at]]
     return law.sum(Query.of((range(first, last + 1), 1)), reader)
 
 
