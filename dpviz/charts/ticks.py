@@ -8,7 +8,7 @@ from dpviz.charts.canvas import AXIS_ROOM
 from dpviz.charts.theme import SMALL
 from dpviz.charts.words import measured
 from dpviz.exact import text
-from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain
+from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain, TimeDomain
 
 MOST_LYING = 24
 """Up to so many categories lie on their side, so that long names can be read."""
@@ -67,7 +67,7 @@ def ticks(domain: Domain, width: float, told: Callable[[str], str] = str) -> lis
 
 def _inside(domain: Domain) -> range:
     """The bins but for those of what falls under, over or nowhere, which stand at the ends."""
-    if isinstance(domain, IntegerDomain | IntervalDomain):
+    if isinstance(domain, IntegerDomain | IntervalDomain | TimeDomain):
         return range(domain.underflow, domain.underflow + domain.inner)
     return range(domain.size)
 

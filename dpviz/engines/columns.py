@@ -38,7 +38,8 @@ from dpviz.engines.reading import (
     under,
 )
 from dpviz.engines.steps import Scale
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
+from dpviz.model import times
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
 
 WIDEST: Final = 10**36
@@ -47,6 +48,8 @@ WIDE: Final = "decimal(38, 0)"
 MOST_PLAIN: Final = 10**38
 """Plain whole numbers in texts lie between this and its negative."""
 DOUBLE: Final = np.dtype(np.float64)
+FARTHEST: Final = 10**7
+"""Days: any bin of times lies nearer to 1970."""
 
 
 class Read(ABC):
@@ -81,6 +84,9 @@ class Read(ABC):
 def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
     """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them."""
     dtype = value.type()
+    if kind == "time":
+        moments = _microseconds(value)
+        return Numbers(moments, np.dtype(np.int64), moments)
     if numbers is not None and kind == "number":
         return numbers
     if kind == "text":
@@ -93,6 +99,31 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
     if dtype.is_floating():
         value = ibis.cases((value.isnan(), ibis.null(dtype)), else_=value)
     return Numbers(value, held, raw)
+
+
+@ibis.udf.scalar.builtin(name="date_part", signature=(("string", "timestamp"), "decimal(8, 6)"))  # type: ignore[untyped-decorator]
+def _date_part(field: str, value: Any) -> Any:
+    """Spark's own."""
+    raise NotImplementedError("computed by the engine")
+
+
+def _microseconds(value: Any) -> Any:
+    """A date, or a time without a zone, in microseconds since 1970 began, by its parts: so no engine brings its own
+    zone into it. Null where it is none."""
+    parts: Any = whole(0, "int64")
+    if not value.type().is_date():
+        by = [(value.hour(), times.HOUR), (value.minute(), times.MINUTE)]
+        if value.get_backend().name == "pyspark":  # its seconds have six places, and it tells no microseconds
+            parts = (_date_part("SECOND", value) * 10**6).cast("int64")
+        else:
+            parts = value.microsecond().cast("int64")
+            by.append((value.second(), 10**6))
+        for part, length in by:
+            parts = parts + part.cast("int64") * whole(length, "int64")
+        value = value.date()
+    days, most = value.epoch_days().cast("int64"), whole(FARTHEST, "int64")
+    days = ibis.cases((days > most, most), (days < -most, -most), else_=days)  # no day makes the arithmetic fail
+    return days * whole(times.DAY, "int64") + parts
 
 
 def numbers_for(domain: Domain) -> str:
@@ -180,6 +211,9 @@ class Numbers(Read):
         return self.value.cast("float64")
 
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
+        if isinstance(domain, TimeDomain) and domain.by in times.LENGTHS:
+            return self._stretches(domain, numbers)
+        domain = domain.steps if isinstance(domain, TimeDomain) else domain
         if isinstance(domain, IntegerDomain):
             return self._integers(domain, numbers)
         if isinstance(domain, IntervalDomain):
@@ -188,6 +222,9 @@ class Numbers(Read):
         return matched(self.value, self._known(domain.values), domain, numbers, self._at)
 
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
+        if isinstance(domain, TimeDomain):
+            ends = (self._at(domain.start), self._at(domain.end))
+            return (self.value >= ends[0], self.value < ends[1]) if _alone(domain) else ()
         if isinstance(domain, IntervalDomain):
             first, *_, last = self._edges(domain)
             return (self._reaches(first), ~self._reaches(last)) if _alone(domain) else ()
@@ -255,6 +292,20 @@ class Numbers(Read):
         leaves = [number(bin, numbers) for bin in bins]
         return ibis.cases(
             (self.value.isnull(), number(missing(domain), numbers)), else_=search(self._reaches, limits, leaves)
+        )
+
+    def _stretches(self, domain: TimeDomain, numbers: str) -> Any:
+        """Of equally long stretches of time: in whole numbers, and what is divided is a multiple, which leaves none
+        over."""
+        first, last, length = (whole(one, "int64") for one in (domain.start, domain.end, times.LENGTHS[domain.by]))
+        inside = ibis.cases((self.value < first, first), (self.value >= last, first), else_=self.value)
+        since = inside - first
+        step = ((since - since % length) / length).cast(numbers)
+        return ibis.cases(
+            (self.value.isnull(), number(missing(domain), numbers)),
+            (self.value < first, number(under(domain), numbers)),
+            (self.value >= last, number(over(domain), numbers)),
+            else_=step + whole(1, numbers) if domain.underflow else step,
         )
 
     def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
@@ -422,7 +473,7 @@ class TextNumbers(Read):
         )
 
 
-def _alone(domain: IntegerDomain | IntervalDomain) -> bool:
+def _alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:
     """Whether a row below, above or without a number is in no bin."""
     return {under(domain), over(domain), missing(domain)} == {NONE}
 

@@ -137,7 +137,8 @@ class IbisSource(Unstored, Source):
             for one in columns
         )
         decimals = frozenset(name for name, stored in self._stored.items() if stored.startswith("decimal"))
-        self._schema = Schema(name, columns, measured=readable, summed=decimals)
+        timed = frozenset(withhold_errors(_timed, held))
+        self._schema = Schema(name, columns, measured=readable, summed=decimals, timed=timed)
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -556,6 +557,23 @@ def _of_columns(columns: Columns, question: Question) -> Statistic | None:
 def _stored(held: Hidden[Any]) -> dict[str, str]:
     """What each column of the table holds: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its type."""
     return {name: _type(dtype) for name, dtype in held.take().schema().items()}
+
+
+def _timed(held: Hidden[Any]) -> list[str]:
+    """The columns of dates, and of times that say no zone."""
+    table = held.take()
+    types = table.schema().items()
+    plain = {name for name, dtype in types if dtype.is_timestamp() and dtype.timezone is None}
+    if plain and table.get_backend().name == "pyspark":
+        plain &= _without_zone(table)
+    return [name for name, dtype in types if dtype.is_date() or name in plain]
+
+
+def _without_zone(table: Any) -> set[str]:
+    """Ibis has one type for both of Spark's, of which one is shown in the zone of whoever asks."""
+    query = table.get_backend().compile(table.limit(0))
+    types = table.get_backend()._session.sql(query).dtypes
+    return {name for name, kind in types if kind == "timestamp_ntz"}
 
 
 def _type(dtype: Any) -> str:

@@ -61,7 +61,8 @@ class PandasSource(Unstored, Source):
                 held.kind, "data must be a pandas DataFrame", "give a DataFrame, or open other data with dv.Session"
             )
         name = called(name)
-        self._schema = Schema(name, declared(withhold_errors(_inferred, held), schema))
+        columns = declared(withhold_errors(_inferred, held), schema)
+        self._schema = Schema(name, columns, timed=frozenset(withhold_errors(_timed, held)))
         self._cells = Hidden(withhold_errors(_copied, held))
         self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
@@ -122,7 +123,7 @@ class PandasSource(Unstored, Source):
         cells = self._cells.take()
         cell = cells[name]
         if not isinstance(cell, Reading):
-            cells[name] = cell = read(cell, self._schema.kind(name))
+            cells[name] = cell = read(cell, self._schema.read_as(name))
         return cell
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
@@ -254,6 +255,14 @@ def _inferred(held: Hidden[pd.DataFrame]) -> list[tuple[Any, str]]:
     """The frame's columns and the kinds that their dtypes stand for; a name that is not text stays hidden."""
     found = held.take().dtypes.items()
     return [(name if isinstance(name, str) else Hidden(name), inferred(dtype)) for name, dtype in found]
+
+
+def _timed(held: Hidden[pd.DataFrame]) -> list[str]:
+    """The columns of times that say no zone: what NumPy calls datetime64."""
+    found = held.take().dtypes.items()
+    return [
+        name for name, dtype in found if isinstance(name, str) and isinstance(dtype, np.dtype) and dtype.kind == "M"
+    ]
 
 
 def _copied(held: Hidden[pd.DataFrame]) -> Cells:

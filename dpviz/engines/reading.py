@@ -30,7 +30,7 @@ from dpviz.boundary import Unstored
 from dpviz.engines.bounding import PIECE, Users
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
 
 Bins: TypeAlias = NDArray[np.int64]
@@ -42,6 +42,8 @@ Located: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
 NONE: Final = -1
 NARROW: Final = 2**62
 """Bins of a domain of at most this size are found as signed integers, with room for NONE."""
+FARTHEST: Final = 2**62
+"""No time is so many microseconds from 1970."""
 WIDE: Final = 2**64
 """Bins of a domain of at most this size are uint64; beyond, they are whole numbers of any size as objects."""
 
@@ -95,6 +97,8 @@ class Reading(Unstored, ABC):
 def read(values: Any, kind: str) -> Reading:
     """Read a column's array (NumPy's, or one of pandas' own) as its declared kind says."""
     dtype = values.dtype
+    if kind == "time":
+        return _of_times(np.asarray(values))
     if isinstance(dtype, pd.CategoricalDtype):
         named = listed(np.asarray(values.categories, dtype=object), kind)
         return Listed(np.append(named.codes, NONE)[np.asarray(values.codes)], named.plain)
@@ -116,6 +120,19 @@ def read(values: Any, kind: str) -> Reading:
     if plain.kind == "b":
         return Numbers(values.astype(np.int64), missing)
     return Numbers(values.astype(plain.newbyteorder("="), copy=False), missing)
+
+
+def _of_times(values: NDArray[np.datetime64]) -> Numbers:
+    """Times in microseconds since 1970 began; those too far off for that are as far off as these can be."""
+    unit, many = np.datetime_data(values.dtype)
+    nanoseconds = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}.get(unit)
+    if nanoseconds is None or many != 1:  # days and hours, which pandas does not keep
+        values, nanoseconds = values.astype("datetime64[s]"), 10**9
+    absent, at = np.isnat(values), values.view(np.int64)
+    if nanoseconds == 1:
+        return Numbers(at // 1_000, absent)
+    times = nanoseconds // 1_000
+    return Numbers(np.clip(at, -FARTHEST // times, FARTHEST // times) * times, absent)
 
 
 def _of_strings(values: Any, kind: str) -> Listed:
@@ -151,6 +168,8 @@ class Numbers(Reading):
         return self.values.dtype.kind != "f"
 
     def assign_bins(self, domain: Domain) -> Bins:
+        if isinstance(domain, TimeDomain):
+            return self._stretches(domain)
         with np.errstate(all="ignore"):
             if isinstance(domain, IntegerDomain):
                 bins = self._integers(domain)
@@ -208,6 +227,15 @@ class Numbers(Reading):
             found = which(domain)
             inside[rows], bins[rows] = found != NONE, max(found, 0)
         return bins, inside
+
+    def _stretches(self, domain: TimeDomain) -> Bins:
+        """Bins of time, in whole microseconds."""
+        edges = np.array(domain.edges, dtype=np.int64)
+        inner = np.arange(domain.inner, dtype=np.int64) + domain.underflow
+        bins = np.array([under(domain), *inner.tolist(), over(domain)], dtype=np.int64)
+        found: Bins = bins[np.searchsorted(edges, self.values, side="right")]
+        found[self.missing] = missing(domain)
+        return found
 
     def _integers(self, domain: IntegerDomain) -> Bins:
         """In pieces that stay in the processor's cache: no more than the bins themselves is as long as the column."""
@@ -572,11 +600,11 @@ def _decimal(value: Decimal) -> Plain | None:
 # ---------------------------------------------------------------- the bins beside the declared ones
 
 
-def under(domain: IntegerDomain | IntervalDomain) -> int:
+def under(domain: IntegerDomain | IntervalDomain | TimeDomain) -> int:
     return 0 if domain.underflow else NONE
 
 
-def over(domain: IntegerDomain | IntervalDomain) -> int:
+def over(domain: IntegerDomain | IntervalDomain | TimeDomain) -> int:
     return domain.underflow + domain.inner if domain.overflow else NONE
 
 
@@ -584,5 +612,5 @@ def other(domain: CategoryDomain) -> int:
     return len(domain.values) if domain.other else NONE
 
 
-def missing(domain: IntegerDomain | IntervalDomain | CategoryDomain) -> int:
+def missing(domain: IntegerDomain | IntervalDomain | CategoryDomain | TimeDomain) -> int:
     return domain.size - 1 if domain.missing else NONE

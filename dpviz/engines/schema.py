@@ -9,16 +9,17 @@ from typing import Final
 from dpviz.boundary import as_given, kind_of
 from dpviz.engines.reading import as_written
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
-from dpviz.model.domain import CategoryDomain, KeyDomain
+from dpviz.model.domain import CategoryDomain, KeyDomain, TimeDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 
 COLUMN_KINDS: Final = ("number", "text")
-"""What a schema may declare. Columns of times have a third kind, `time`, and cannot be counted."""
+"""What a schema may declare. Columns of times have a third kind, `time`."""
 
-TIMES: Final = "a column of times cannot be counted yet"
+TIMES: Final = "a column of times is counted by stretches of time"
+AS_TIMES: Final = "ask for dv.Domain.times(...), or make a number or a text of it first"
 MOST_BINS: Final = 1 << 26
 """Dense counts take 8 bytes a bin; this many take half a gigabyte."""
 
@@ -29,12 +30,14 @@ class Schema:
 
     measured  columns of texts in which a question for numbers reads numbers, without a declaration: those of a CSV file
     summed    columns of numbers that can be summed up and not counted: decimals of an SQL engine
+    timed     columns of dates, or of times without a zone: the only ones of kind `time` that have bins
     """
 
     name: str
     columns: tuple[Column, ...]
     measured: frozenset[str] = frozenset()
     summed: frozenset[str] = frozenset()
+    timed: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -58,10 +61,14 @@ class Schema:
                 self.kind(domain.column)
             elif isinstance(domain, CategoryDomain):
                 self._can_hold(domain.columns[0], domain.values)
+            elif isinstance(domain, TimeDomain):
+                self._can_tell_time(domain.columns[0], "a domain of times")
             else:
                 self._can_measure(domain.columns[0], f"a domain of {domain.kind}")
         for name, condition in question.where.items():
-            if isinstance(condition, Between):
+            if isinstance(condition, Between) and condition.times:
+                self._can_tell_time(name, "a filter by dates")
+            elif isinstance(condition, Between):
                 self._can_measure(name, "a range filter")
             else:
                 self._can_hold(name, condition)
@@ -78,18 +85,39 @@ class Schema:
             )
 
     def kind(self, name: str) -> str:
-        """The kind of a column; refuses one that is not there or cannot be read."""
+        """The kind of a column; refuses one that is not there or cannot be read as numbers or texts."""
+        kind = self.read_as(name)
+        if kind == "time":
+            raise SchemaError.of(name, TIMES, AS_TIMES)
+        if kind not in COLUMN_KINDS:
+            raise SchemaError.of(
+                name, f"a column of {kind} cannot be counted", "make a whole number or a text of it first"
+            )
+        return kind
+
+    def read_as(self, name: str) -> str:
+        """The kind of a column, times among them; refuses one that is not there."""
         kinds = {column.name: column.kind for column in self.columns}
         if name not in kinds:
             rule = f"a question must name columns that {self.name} has"
             raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
-        if kinds[name] == "time":
-            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
-        if kinds[name] not in COLUMN_KINDS:
-            raise SchemaError.of(
-                name, f"a column of {kinds[name]} cannot be counted", "make a whole number or a text of it first"
-            )
         return kinds[name]
+
+    def _can_tell_time(self, name: str, asked: str) -> None:
+        """Refuse stretches of time over a column that holds no dates, or times of a zone."""
+        kind = self.read_as(name)
+        if kind != "time":
+            raise SchemaError.of(
+                name,
+                f"{asked} needs a column of dates or times, and this one holds {kind}s",
+                "make dates of it first, as pd.to_datetime does",
+            )
+        if name not in self.timed:
+            raise SchemaError.of(
+                name,
+                f"{asked} needs dates, or times without a zone, and this column holds other times",
+                "take the zone away first, so that every row says what its clock said",
+            )
 
     def _can_measure(self, name: str, asked: str) -> None:
         """Refuse bins and filters of numbers over a column of text."""
@@ -150,7 +178,7 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
                 as_given(kind), rule, meant(kind, COLUMN_KINDS, f'write schema={{"{short(name)}": "number"}}')
             )
         if kinds[name] == "time":
-            raise SchemaError.of(name, TIMES, "make a number or a text of it first")
+            raise SchemaError.of(name, TIMES, AS_TIMES)
         kinds[name] = kind
     return tuple(Column(name, kind) for name, kind in kinds.items())
 

@@ -20,6 +20,7 @@ from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_m
 from dpviz.errors import DomainError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, NUMBER_LIKE, Number, counted, rational, text, writable
 from dpviz.kinds import name_of
+from dpviz.model import times
 from dpviz.model.words import MINUS
 from dpviz.model.words import told as told_number
 from dpviz.names import NamedClass, meant
@@ -40,6 +41,7 @@ WRITTEN: Final = {
     "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
     "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
     "categories": (("column", "labels"), ("other", "missing")),
+    "times": (("column", "start", "end", "by"), ("underflow", "overflow", "missing")),
     "product": ((), ("first", "second", "factors")),
     "keys": (("column",), ()),
 }
@@ -52,7 +54,8 @@ BETWEEN: Final = " · "
 
 @dataclass(frozen=True)
 class Domain(metaclass=NamedClass):
-    """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.categories` or `.product`.
+    """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.times`, `.categories` or
+    `.product`.
 
     `Domain.keys` declares no bins at all: the labels come from the data, so only a mechanism that never shows an empty
     bin can answer it.
@@ -158,6 +161,11 @@ class Domain(metaclass=NamedClass):
     def to_json(self) -> dict[str, Any]:
         raise NotImplementedError
 
+    @property
+    def by_labels(self) -> Domain:
+        """The same bins, for a page that finds them by itself: stretches of time by their labels alone."""
+        return self
+
     def index(self, label: object) -> int:
         """The bin that a value belongs to. For look-ups by a person: raises DomainError where there is none."""
         raise NotImplementedError
@@ -232,6 +240,40 @@ class Domain(metaclass=NamedClass):
 
     @staticmethod
     @plain_arguments
+    def times(
+        start: str,
+        end: str,
+        *,
+        by: str,
+        column: str,
+        underflow: bool = False,
+        overflow: bool = False,
+        missing: bool = False,
+    ) -> TimeDomain:
+        """Stretches of time from `start` to below `end`: one bin for each hour, day, week, month, quarter or year.
+
+        For a column of dates, or of times without a zone. Texts are read as calendars write them: "2012",
+        "2012-02-29", or "2012-02-29 13:00". Weeks begin on the day on which the first one does.
+
+        >>> Domain.times("2012", "2013", by="quarter", column="left").labels
+        ['2012 Q1', '2012 Q2', '2012 Q3', '2012 Q4']
+        """
+        if by not in times.BY:
+            raise DomainError.of(
+                as_given(by), f"by must be one of {', '.join(times.BY)}", meant(by, times.BY, 'write by="month"')
+            )
+        first, last = _instant(start, "start"), _instant(end, "end")
+        if first >= last:
+            both = f"{times.written(first)} to {times.written(last)}"
+            raise DomainError.of(both, "times must not be reversed", "write the earlier one first")
+        if not times.begins(first, by):
+            step = "write its first day, or its first minute"
+            raise DomainError.of(times.written(first), f"start must be where {times.an(by)} begins", step)
+        times.edges(first, last, by)  # refuses an end inside a bin
+        return TimeDomain(column_name(column), first, last, by, *_flags(underflow, overflow, missing))
+
+    @staticmethod
+    @plain_arguments
     def categories(
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
@@ -269,11 +311,11 @@ class Domain(metaclass=NamedClass):
         """
         flat: list[Domain] = []
         for factor in factors:
-            if type(factor) not in (IntegerDomain, IntervalDomain, CategoryDomain, ProductDomain):
+            if type(factor) not in (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain, ProductDomain):
                 raise DomainError.of(
                     as_given(factor),
                     "a product is made of one-column domains whose bins are declared",
-                    "make each with dv.Domain.integers, intervals or categories",
+                    "make each with dv.Domain.integers, intervals, times or categories",
                 )
             flat += factor.factors
         return ProductDomain(tuple(flat))
@@ -512,6 +554,115 @@ class IntervalDomain(_OneColumn):
 
 
 @dataclass(frozen=True)
+class TimeDomain(_OneColumn):
+    """Stretches of time, from the microsecond `start` to below `end`."""
+
+    kind: ClassVar[str] = "times"
+    needs: ClassVar[str] = "time"
+    start: int
+    end: int
+    by: str
+    underflow: bool = False
+    overflow: bool = False
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        times.edges(self.start, self.end, self.by)
+
+    @property
+    def ordered(self) -> bool:
+        return True
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Where each bin begins, and where the last one ends: microseconds since 1970 began."""
+        return times.edges(self.start, self.end, self.by)
+
+    @property
+    def steps(self) -> IntervalDomain:
+        """The same bins of microseconds: the last one contains its right end, the microsecond before `end`."""
+        *first, end = self.edges
+        edges = tuple(map(Fraction, [*first, end - 1]))
+        return IntervalDomain(self.column, edges, self.underflow, self.overflow, self.missing)
+
+    @property
+    def inner(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def size(self) -> int:
+        return self.inner + self.underflow + self.overflow + self.missing
+
+    def label(self, index: int) -> str:
+        place = index - self.underflow
+        inner = times.label(self.edges[place], self.by) if 0 <= place < self.inner else ""
+        return _label(self, index, inner, *self._beside)
+
+    @property
+    def by_labels(self) -> CategoryDomain:
+        return CategoryDomain(self.column, tuple(self.labels))
+
+    @property
+    def _beside(self) -> tuple[str, str]:
+        return f"before {times.written(self.start)}", f"{times.written(self.end)} or later"
+
+    @plain_arguments
+    def index(self, label: object) -> int:
+        """By a label, or by any date or time that lies in the bin."""
+        if isinstance(label, str):
+            given = label.removeprefix("week of ").strip()
+            if self.by == "year" and given.isdecimal() and len(given) == 4:
+                given += "-01-01"
+            if self.by == "quarter" and given[4:6] == " Q" and given[6:] in "1234" and given[:4].isdecimal():
+                given = f"{given[:4]}-{3 * int(given[6:]) - 2:02d}"
+            if times.looks_like_time(given):
+                at = times.span(given, "a label")[0]
+                if at < self.start:
+                    if self.underflow:
+                        return 0
+                elif at >= self.end:
+                    if self.overflow:
+                        return self.underflow + self.inner
+                else:
+                    return bisect_right(self.edges, at) - 1 + self.underflow
+        given = label if isinstance(label, str) else kind_of(label)
+        raise DomainError.of(given, f"a label must be one of {self.text}", "name one of these, or a day in it")
+
+    @property
+    def text(self) -> str:
+        return ", ".join(_around(self, self._few, *self._beside))
+
+    @property
+    def choices(self) -> str:
+        return _either(_around(self, self._few, *self._beside), self.overflow or self.missing)
+
+    @property
+    def _few(self) -> list[str]:
+        count, first = self.inner, self.underflow
+        shown = range(count) if count <= 3 else (0, 1, count - 1)
+        labels = [self.label(first + place) for place in shown]
+        return labels if count <= 3 else [*labels[:2], "…", labels[2]]
+
+    @property
+    def each(self) -> str:
+        return f"{self.by} of {self.column.replace('_', ' ')}"
+
+    @property
+    def items(self) -> str:
+        return f"{self.by}s of {self.column.replace('_', ' ')}"
+
+    @property
+    def python(self) -> str:
+        ends = ", ".join(quoted(times.written(end)) for end in (self.start, self.end))
+        return f"dv.Domain.times({ends}, by={quoted(self.by)}, column={quoted(self.column)}{_extras(self)})"
+
+    def to_json(self) -> dict[str, Any]:
+        ends = {"start": times.written(self.start), "end": times.written(self.end)}
+        return {"kind": self.kind, "column": self.column, **ends, "by": self.by, **_edges(self)}
+
+
+@dataclass(frozen=True)
 class CategoryDomain(_OneColumn):
     kind: ClassVar[str] = "categories"
     needs: ClassVar[str] = "any"
@@ -620,7 +771,7 @@ class ProductDomain(Domain):
     axes: tuple[Domain, ...]
 
     def __post_init__(self) -> None:
-        one_column = (IntegerDomain, IntervalDomain, CategoryDomain)
+        one_column = (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain)
         if type(self.axes) is not tuple or not all(type(axis) in one_column for axis in self.axes):
             raise DomainError.of(
                 as_given(self.axes), "a product is made of one-column domains whose bins are declared", "use *"
@@ -654,6 +805,10 @@ class ProductDomain(Domain):
     @property
     def size(self) -> int:
         return prod(axis.size for axis in self.axes)
+
+    @property
+    def by_labels(self) -> ProductDomain:
+        return ProductDomain(tuple(axis.by_labels for axis in self.axes))
 
     def label(self, index: int) -> str:
         if not 0 <= index < self.size:
@@ -724,8 +879,8 @@ def _saved_product(given: Mapping[str, Any]) -> ProductDomain:
 
 
 def is_domain(thing: object) -> bool:
-    """Whether this is a domain of one of the five kinds, and no subclass that counts otherwise."""
-    kinds = (IntegerDomain, IntervalDomain, CategoryDomain, KeyDomain, ProductDomain)
+    """Whether this is a domain of one of the six kinds, and no subclass that counts otherwise."""
+    kinds = (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain, KeyDomain, ProductDomain)
     return any(type(thing) is kind for kind in kinds)
 
 
@@ -734,8 +889,10 @@ def _is_kept(name: str, value: Any) -> bool:
     match name:
         case "column":
             return type(value) is str and value != "" and not unwritable(value)
-        case "low" | "high":
+        case "low" | "high" | "start" | "end":
             return type(value) is int
+        case "by":
+            return type(value) is str and value in times.BY
         case "edges":
             exact = type(value) is tuple and all(type(edge) is Fraction for edge in value)
             return exact and len(value) >= 2 and all(left < right for left, right in pairwise(value))
@@ -748,6 +905,14 @@ def _is_kept(name: str, value: Any) -> bool:
 def bins_text(size: int) -> str:
     """`42 bins`, `2^64 bins`."""
     return f"2^{size.bit_length() - 1} bins" if size > 10**9 and size & (size - 1) == 0 else counted(size, "bin")
+
+
+def _instant(value: object, name: str) -> int:
+    """The instant that a text names: the first one of a day."""
+    if isinstance(value, Hidden) or not isinstance(value, str):
+        raise DomainError.of(kind_of(value), f"{name} must be a text", times.HOW)
+    year = value.strip()
+    return times.span(f"{year}-01-01" if len(year) == 4 and year.isdecimal() else year, name)[0]
 
 
 def category_text(value: object, name: str = "a label") -> str:
@@ -828,15 +993,15 @@ def quoted(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _edges(domain: IntegerDomain | IntervalDomain) -> dict[str, bool]:
+def _edges(domain: IntegerDomain | IntervalDomain | TimeDomain) -> dict[str, bool]:
     return {"underflow": domain.underflow, "overflow": domain.overflow, "missing": domain.missing}
 
 
-def _extras(domain: IntegerDomain | IntervalDomain) -> str:
+def _extras(domain: IntegerDomain | IntervalDomain | TimeDomain) -> str:
     return "".join(f", {name}=True" for name, on in _edges(domain).items() if on)
 
 
-def _label(domain: IntegerDomain | IntervalDomain, index: int, inner: str, under: str, over: str) -> str:
+def _label(domain: IntegerDomain | IntervalDomain | TimeDomain, index: int, inner: str, under: str, over: str) -> str:
     """The label of an ordered domain's bin: under, the inner ones, over, missing."""
     if not 0 <= index < domain.size:
         raise IndexError(short(index))
@@ -848,7 +1013,7 @@ def _label(domain: IntegerDomain | IntervalDomain, index: int, inner: str, under
     return over if domain.overflow and place == domain.inner else "missing"
 
 
-def _around(domain: IntegerDomain | IntervalDomain, values: list[str], under: str, over: str) -> list[str]:
+def _around(domain: IntegerDomain | IntervalDomain | TimeDomain, values: list[str], under: str, over: str) -> list[str]:
     return [
         *([under] if domain.underflow else []),
         *values,

@@ -80,7 +80,7 @@ class Partition:
     @property
     def each(self) -> str:
         """What a part is called: `month`."""
-        return self.domain.columns_text.replace("_", " ")
+        return self.domain.each if self.domain.kind == "times" else self.domain.columns_text.replace("_", " ")
 
     @property
     def text(self) -> str:

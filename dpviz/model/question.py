@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module, shown, single_arguments
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, text, whole
+from dpviz.model import times
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.model.partition import MOST_PARTS, Partition
@@ -24,24 +25,51 @@ from dpviz.privacy.unit import Unit
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A filter: values from `low` to `high`, both included; leave one out for no limit on that side."""
+    """A filter: values from `low` to `high`, both included; leave one out for no limit on that side.
+
+    Of a column of dates or times the limits are texts: `Between("2012-01-01", "2012-12-31")` is all of that year, for a
+    day that is included is so to its end. They are kept as microseconds since 1970 began.
+    """
 
     low: Fraction | None = None
     high: Fraction | None = None
+    times: bool = False
 
     @plain_arguments
     def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
-        ends = [None if end is None else limit(end, "a limit") for end in (low, high)]
+        dated = [isinstance(end, str) and times.looks_like_time(end) for end in (low, high)]
+        if any(dated) and not all(of or end is None for of, end in zip(dated, (low, high), strict=True)):
+            raise ParameterError.of(
+                "a date and a number", "both limits of a filter are dates, or both are numbers", "write both alike"
+            )
+        object.__setattr__(self, "times", any(dated))
+        ends = [
+            None
+            if end is None
+            else Fraction(times.span(str(end), "a limit")[side])
+            if dated[side]
+            else limit(end, "a limit")
+            for side, end in enumerate((low, high))
+        ]
         if ends == [None, None]:
             raise ParameterError.of("no limits", "a range filter needs at least one limit", "write dv.Between(low=0)")
         if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
             raise ParameterError.of(
-                f"{text(ends[0])} to {text(ends[1])}",
+                "the later date first" if any(dated) else f"{text(ends[0])} to {text(ends[1])}",
                 "a range filter must not be reversed",
-                "write the smaller limit first",
+                "write the earlier one first" if any(dated) else "write the smaller limit first",
             )
         object.__setattr__(self, "low", ends[0])
         object.__setattr__(self, "high", ends[1])
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Its limits by name, as they are typed."""
+        ends = {"low": self.low, "high": self.high}
+        tells = {"low": times.written, "high": times.written_last}
+        return {
+            side: tells[side](int(end)) if self.times else text(end) for side, end in ends.items() if end is not None
+        }
 
 
 Condition: TypeAlias = Between | tuple[str, ...]
@@ -258,7 +286,8 @@ class Question(metaclass=NamedClass):
             parts.append(f"{self.partition.each} is {self.partition.domain.label(self.part)}")
         for name, value in self.where.items():
             if isinstance(value, Between):
-                low, high = (told(text(end or Fraction(0))) for end in (value.low, value.high))
+                ends = value.written if value.times else {side: told(end) for side, end in value.written.items()}
+                low, high = ends.get("low", ""), ends.get("high", "")
                 if value.high is None:
                     parts.append(f"{name} is at least {low}")
                 elif value.low is None:
@@ -492,8 +521,7 @@ def filters_json(where: Mapping[str, Condition]) -> dict[str, Any]:
     filters: dict[str, Any] = {}
     for name, value in where.items():
         if isinstance(value, Between):
-            ends = {"low": value.low, "high": value.high}
-            filters[name] = {side: text(end) for side, end in ends.items() if end is not None}
+            filters[name] = value.written
         else:
             filters[name] = list(value)
     return filters
@@ -509,8 +537,7 @@ def written(where: Mapping[str, Condition]) -> str:
     parts = []
     for name, value in where.items():
         if isinstance(value, Between):
-            ends = {"low": value.low, "high": value.high}
-            shown = ", ".join(f'{side}="{text(end)}"' for side, end in ends.items() if end is not None)
+            shown = ", ".join(f'{side}="{end}"' for side, end in value.written.items())
             parts.append(f"{quoted(name)}: dv.Between({shown})")
         else:
             values = ", ".join(quoted(one) for one in value)

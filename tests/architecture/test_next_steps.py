@@ -641,6 +641,7 @@ FILLED = {
     "dv.Tree(...)": "dv.Tree(1)",
     "dv.report(..., keys=[...])": "dv.report([compact], path, keys=[1])",
     "release.sum([...])": "release.sum([1, 2])",
+    "dv.Domain.times(...)": 'dv.Domain.times("2012", "2013", by="month", column="x")',
     "release.marginal([...])": "release.marginal([*bins.columns])",
     "session.raise_budget(...)": 'session.raise_budget(dv.Budget("1000", "1e-3"))',
     "dv.teaching(...)": "dv.teaching(frame, seed=1)",

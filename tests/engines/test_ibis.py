@@ -275,7 +275,7 @@ TABLE = """
         (Question.of(Domain.keys(column="d")), ROW, Top(3), "a column of decimal(10, 2) cannot be counted, got d"),
         (Question.of(Domain.keys(column="raw")), ROW, Top(3), "a column of binary cannot be counted"),
         (Question.of(Domain.keys(column="l")), ROW, Top(3), "a column of array<int32> cannot be counted"),
-        (Question.of(Domain.keys(column="day")), ROW, Top(3), "a column of times cannot be counted yet"),
+        (Question.of(Domain.keys(column="day")), ROW, Top(3), "a column of times is counted by stretches of time"),
         (Question.of(Domain.integers(0, 3, column="s")), ROW, StatisticKind.DENSE, "needs a column of numbers"),
         (
             Question.of(Domain.integers(0, 2**53, column="f")),

@@ -24,7 +24,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_sums
+from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_sums, test_times
 from tests.engines.conftest import BRIEF
 from tests.patience import until
 
@@ -415,3 +415,31 @@ def test_a_release_runs_on_spark(flights: dict[str, Source], tmp_path: Path) -> 
     release = session.release(KEYS, dv.Stability("4", "1e-6"))
     assert "ATL" in release.to_frame().to_string()
     assert threading.active_count() < 50
+
+
+def test_times_are_counted_by_what_their_clock_said_whatever_the_zone_of_the_session(spark: Any) -> None:
+    """Dates, and times without a zone; those of a zone are refused."""
+    data = test_times.frame(400)
+    pandas = as_source(data, name="data", schema=None)
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        texts = [
+            tuple(None if pd.isna(one) else str(one)[:end] for one, end in zip(row, (26, 10), strict=True))
+            for row in zip(data["left"], data["day"], strict=True)
+        ]
+        made = spark.createDataFrame(texts, "left STRING, day STRING").selectExpr(
+            "CAST(left AS TIMESTAMP_NTZ) AS left", "CAST(day AS DATE) AS day", "CAST(left AS TIMESTAMP) AS zoned"
+        )
+        held = as_source(made)
+        for column, by in (("left", "hour"), ("left", "month"), ("day", "week"), ("day", "quarter")):
+            flags = {"underflow": True, "overflow": True, "missing": True}
+            question = Question.of(
+                test_times.domain_of(by, column, **flags), {"left": Between("2011-12-31", "2012-11")}
+            )
+            found = [one.count(question, ROW, StatisticKind.DENSE).take().tolist() for one in (held, pandas)]
+            assert found[0] == found[1] and sum(found[0]) > 10
+        with pytest.raises(SchemaError, match="needs dates, or times without a zone"):
+            held.check(Question.of(test_times.domain_of("month", "zoned")), ROW, StatisticKind.DENSE)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)

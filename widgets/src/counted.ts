@@ -17,7 +17,7 @@ const readCounts = shape({
     lookup: maybe(flag),
     /** The estimators it may be read by, the default first. */
     readers: maybe(list(text)),
-    scale: oneOf("integers", "intervals", "categories", "product", "keys"),
+    scale: oneOf("integers", "intervals", "times", "categories", "product", "keys"),
     /** The same of each column, where there are several. */
     scales: maybe(list(text)),
     labels: texts,

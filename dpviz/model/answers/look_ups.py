@@ -157,7 +157,7 @@ class LookUps(Answer):
         become keys, and what is kept beside."""
         return {
             "kind": self.kind,
-            "domain": reading.question.domain.to_json(),
+            "domain": reading.question.domain.by_labels.to_json(),
             "numbered": numbered(reading.question),
             "seed": self.seed.hex(),
             "step": text(reading.question.aggregate.step),

@@ -273,7 +273,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
 /** Where nobody answers: the call that does it. */
 function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
     if (adds_up !== true || python === "") return null;
-    const call = scale === "integers" || scale === "intervals" ? "range(low, high)" : "sum([...])";
+    const call = scale === "integers" || scale === "intervals" || scale === "times" ? "range(low, high)" : "sum([...])";
     return h("p", { class: "dp-hint" }, "To add up bars or compare two of them, free, use the notebook: ", h("code", {}, `${python}.${call}`));
 }
 
