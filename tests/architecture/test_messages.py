@@ -28,6 +28,7 @@ RULES = {
     "over 1..50": "the grid of amounts",
     "64-bit": "the width of a number",
     "decimal(38, 0)": "a type of an engine",
+    "decimal(8, 6)": "a type of an engine",
     "Best below about 10,000 bins": "the size that a mechanism is for",
     ", 10,000 look-ups": "how many look-ups a time is told for",
 }

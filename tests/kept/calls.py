@@ -207,6 +207,16 @@ GAUSSIAN = [
 ]
 """Counts and a tree with discrete Gaussian noise."""
 
+SEASONS = {"cold": {"month": [12, 1, 2]}, "warm": {"month": dv.Between(3, 11)}}
+TABLES = [
+    Call("marginals", "people", MONTHS * CITIES, dv.Marginals("1/99", ways=1, weights={(): 2, ("city", "month"): 1})),
+    Call("marginals gaussian", "people", AGES * MONTHS, dv.Marginals("1/99", base="gaussian", delta="1e-9")),
+    Call("one for each city", "people", MONTHS, dv.Dense("1/99"), options={"by": dv.Partition(CITIES, max_parts=2)}),
+    Call("rows marginals", "visits", MONTHS * CITIES, dv.Marginals("1/99", ways=1, total="public")),
+    Call("rows one for each season", "visits", "city", dv.TopK(k=2, kbar=4, epsilon="1/99"), options={"by": SEASONS}),
+]
+"""Tables that agree, and an answer for each part."""
+
 KEPT = {
     "0.1.0-2026-11-22": CALLS,
     "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
@@ -231,10 +241,14 @@ KEPT = {
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN],
         key=lambda call: [*UNITS].index(call.ledger),
     ),
+    "0.1.0-2026-11-27-tables": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN, *TABLES],
+        key=lambda call: [*UNITS].index(call.ledger),
+    ),
 }
 """What each folder holds; the last of them is written by today's version."""
 
-SAID_TODAY = ("0.1.0-2026-11-23-zipped",)
+SAID_TODAY = ("0.1.0-2026-11-23-zipped", "0.1.0-2026-11-27-tables")
 """What these show of lists is in the words of today."""
 
 TAUGHT = {
@@ -254,6 +268,9 @@ SINGLE = (0, 5, 2**40)
 
 def shown(release: dv.Release) -> dict[str, Any]:
     """Everything that a release tells a person."""
+    if release.answer.parts is not None:
+        heads = {"title": release.title, "promise": release.promise, "sentence": release.sentence}
+        return {**heads, "parts": {name: shown(part) for name, part in release.groups.items()}}
     bars: dict[str, list[str | None]] = {}
     if release.valued or release.max_items is None:
         for beta in BETAS:
