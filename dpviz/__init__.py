@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import KeyCount as KeyCount
     from dpviz.mechanisms import Marginals as Marginals
     from dpviz.mechanisms import MaxProjection as MaxProjection
+    from dpviz.mechanisms import Parts as Parts
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms import PureSparse as PureSparse
     from dpviz.mechanisms import Queries as Queries

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.key_count import KeyCount as KeyCount
     from dpviz.mechanisms.marginals import Marginals as Marginals
     from dpviz.mechanisms.max_projection import MaxProjection as MaxProjection
+    from dpviz.mechanisms.parts import Parts as Parts
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
     from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
     from dpviz.mechanisms.queries import Queries as Queries
@@ -70,7 +71,7 @@ _RELEASED: Final = {
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 
-_OPENED: Final = {"PayWhatYouGet": "pay_what_you_get"}
+_OPENED: Final = {"PayWhatYouGet": "pay_what_you_get", "Parts": "parts"}
 """What opens a sub-session, and its file, by the name that ledgers keep it under."""
 
 _OF_PARTS: Final = {"Groups": "groups"}

@@ -179,7 +179,7 @@ class Release(Askable):
     def promise(self) -> str:
         """What the release protects, in words; an answer of a sub-session is protected with all its others."""
         together = f", for all answers of entry {self.number} together" if self.used else ""
-        if self.question.part is not None and self.question.by is not None:
+        if self.question.part is not None and self.question.by is not None and not self.used:
             together = f", for all {self.question.by.size:,} parts together"
         return f"{self.guarantee.sentence}{together}"
 

@@ -36,6 +36,17 @@ SUB_SESSIONS = {
     "visits": [dv.PayWhatYouGet(symbols=9, questions=2, epsilon_per_item="1/4", delta="1e-6", accounting="zcdp")],
 }
 
+LATER = {
+    "people": [dv.Parts(dv.Partition(dv.Domain.integers(1, 12, column="month"), max_parts=2), epsilon="1/200")],
+    "visits": [],
+}
+"""What was opened besides in the newest folder."""
+
+
+def sub_sessions(folder: str, name: str) -> list[Any]:
+    return [*SUB_SESSIONS[name], *(LATER[name] if folder == [*KEPT][-1] else [])]
+
+
 AGES = dv.Domain.intervals([0, 18, "40.5", 65, 100], column="age", overflow=True, missing=True)
 MONTHS = dv.Domain.integers(1, 12, column="month")
 CITIES = dv.Domain.categories(["Aarhus", "Ærø", "Odense", "</script>"], column="city", other=True)
@@ -212,6 +223,7 @@ TABLES = [
     Call("marginals", "people", MONTHS * CITIES, dv.Marginals("1/99", ways=1, weights={(): 2, ("city", "month"): 1})),
     Call("marginals gaussian", "people", AGES * MONTHS, dv.Marginals("1/99", base="gaussian", delta="1e-9")),
     Call("one for each city", "people", MONTHS, dv.Dense("1/99"), options={"by": dv.Partition(CITIES, max_parts=2)}),
+    Call("asked of a part", "people", CITIES, options={"mechanism": dv.Dense("1/300"), "part": "3"}, sub=1),
     Call("rows marginals", "visits", MONTHS * CITIES, dv.Marginals("1/99", ways=1, total="public")),
     Call("rows one for each season", "visits", "city", dv.TopK(k=2, kbar=4, epsilon="1/99"), options={"by": SEASONS}),
 ]

@@ -23,7 +23,6 @@ from tests.kept.calls import (
     MONTHS,
     RAISED,
     SAID_TODAY,
-    SUB_SESSIONS,
     TAUGHT,
     UNITS,
     Call,
@@ -32,6 +31,7 @@ from tests.kept.calls import (
     read,
     reworded,
     shown,
+    sub_sessions,
 )
 from tests.reports import pages
 
@@ -110,7 +110,7 @@ def test_there_are_kept_files() -> None:
 def test_every_mechanism_is_among_what_the_newest_folder_holds() -> None:
     """With its law: what no folder holds could change its format unseen."""
     held = {type(call.mechanism).__name__ for call in [*KEPT.values()][-1] if call.mechanism is not None}
-    asked = {type(sub).__name__ for subs in SUB_SESSIONS.values() for sub in subs}
+    asked = {type(sub).__name__ for name in UNITS for sub in sub_sessions([*KEPT][-1], name)}
     assert held == set(mechanisms.REGISTRY) and asked == set(mechanisms.OPENINGS)
 
 
@@ -122,7 +122,7 @@ def test_a_kept_ledger_verifies_and_gives_every_stored_answer_free(
     assert session.ledger.verify()
     assert left(session) == told["remaining"][name]
     subs = list(session.sub_sessions.values())
-    assert [sub.parameters for sub in subs] == SUB_SESSIONS[name]
+    assert [sub.parameters for sub in subs] == sub_sessions(kept.name, name)
     stored = {release.number: release for release in session.releases.values()}
     for call in calls:
         if call.ledger != name:
@@ -145,7 +145,7 @@ def test_a_kept_ledger_goes_on(kept: Path, told: dict[str, Any], tmp_path: Path,
     drawn = session.release(MONTHS, dv.Dense("1/7"), key="lost", retry=True)
     fresh = session.release(MONTHS, dv.Dense("1/7"), key="today")
     assert [drawn.number, fresh.number] == [len(before) + 1, len(before) + 2]
-    (sub,) = session.sub_sessions.values()
+    sub, *_ = session.sub_sessions.values()
     assert sub.closed == (name == "visits")
     if not sub.closed:
         symbols = sub.symbols_left

@@ -31,7 +31,7 @@ from dpviz.engines import as_source
 from dpviz.errors import ReleaseCancelled, ReleaseFailed
 from dpviz.session.ledger import owner, records
 from dpviz.session.session import Session
-from tests.kept.calls import BUDGETS, KEPT, MONTHS, RAISED, SUB_SESSIONS, TAUGHT, UNITS, frame, left, read, shown
+from tests.kept.calls import BUDGETS, KEPT, MONTHS, RAISED, TAUGHT, UNITS, frame, left, read, shown, sub_sessions
 
 REPORTED = ("dense", "dense product", "stability", "compact", "top", "top laplace", "top set", "asked few")
 
@@ -116,7 +116,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         sessions = {name: opened(name, data, Path(scratch)) for name in UNITS}
         for name, session in sessions.items():
-            subs = [session.open(parameters) for parameters in SUB_SESSIONS[name]]
+            subs = [session.open(parameters) for parameters in sub_sessions(folder.name, name)]
             for call in KEPT[folder.name]:
                 if call.ledger == name:
                     releases[call.name] = call(session, subs)

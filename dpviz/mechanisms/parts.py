@@ -1,0 +1,440 @@
+"""Parts: a sub-session in which each of some disjoint parts of the data has a balance of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from dpviz.boundary import as_given, plain_arguments, protect_module
+from dpviz.errors import BudgetExceeded, ParameterError, short
+from dpviz.exact import LONGEST, Number, counted, rational, text
+from dpviz.mechanisms.dense import Dense
+from dpviz.mechanisms.groups import touched
+from dpviz.model.answers import Answer
+from dpviz.model.domain import Domain
+from dpviz.model.mechanism import Bound, Choice, Mechanism
+from dpviz.model.opening import Balance, Opening, Row, Step, Use
+from dpviz.model.parameters import Parameters
+from dpviz.model.partition import Partition
+from dpviz.model.question import NamedParts, Question, canonical, parts, parts_of
+from dpviz.model.source import TopRules
+from dpviz.model.terms import Used
+from dpviz.names import meant
+from dpviz.privacy.conversion import to_approx
+from dpviz.privacy.grid import EPSILON_STEP, GRID, LARGEST_EPSILON, amount, payable, steps
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxDP, Loss, PureDP
+from dpviz.privacy.parallel import parallel
+from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.model.release import Release
+
+MOST_PARTS: Final = 100
+"""A ledger keeps the balance of every part in each of its rows."""
+
+OWN: Final = ("of", "part", "mechanism")
+"""What a use is kept with beside the parameters of its mechanism."""
+
+
+@dataclass(frozen=True)
+class PartsLeft:
+    """What is left of each part, beside what was paid for."""
+
+    of: Parts
+    parts_left: Mapping[str, tuple[Fraction, Fraction]]
+
+    shown: ClassVar[tuple[str, ...]] = ("parts_left",)
+
+    @property
+    def text(self) -> str:
+        amounts = sorted(epsilon for epsilon, _ in self.parts_left.values())
+        if amounts[0] == amounts[-1]:
+            return f"ε {text(amounts[0])} of each of {counted(len(amounts), 'part')}"
+        return f"ε {text(amounts[0])} to {text(amounts[-1])} of {counted(len(amounts), 'part')}"
+
+    @property
+    def of_paid(self) -> str:
+        return f"{self.text}, of ε {text(self.of.epsilon)} each"
+
+    def __repr__(self) -> str:
+        return f"<{self.of_paid}>"
+
+
+@dataclass(frozen=True, init=False)
+class Parts(Opening):
+    """Questions about disjoint parts of the data, each part with a balance of its own: what one part has left does not
+    depend on what was asked about the others, and each question may depend on all answers before it.
+
+    by       the parts: a domain of declared bins, a `Partition`, or filters by name that let no row pass together
+    epsilon, delta   what all questions about one part may cost together, against adding or removing one unit in it
+
+    Opened by `session.open(...)`, which charges what one unit's parts cost together; `sub.ask(question, mechanism,
+    part="2012-01")` then takes the mechanism's epsilon and delta from the balance of that part. The unit is added or
+    removed: of one that is replaced, what a part would cost is not what a question in it says.
+
+    Privacy: `dpviz.privacy.parallel`: of the parts that one unit counts in, the balances add up. A unit keeps its parts
+             once, whatever is asked, so that holds for adaptive questions, too.
+    Source:  McSherry 2009, Theorem 4; within a part basic composition, Dwork, Roth 2014, Theorem 3.16.
+
+    >>> months = Parts(Domain.integers(1, 12, column="month"), epsilon=3)
+    >>> months.price(Unit(noun="flight")).sentence
+    '3-differential privacy for adding or removing one flight'
+    """
+
+    by: Partition | NamedParts
+    epsilon: Fraction
+    delta: Fraction
+
+    name: ClassVar[str] = "Parts"
+    about: ClassVar[str] = "A balance for each of some disjoint parts of the data."
+
+    @plain_arguments
+    def __init__(self, by: Any, epsilon: Number, delta: Number = 0) -> None:
+        made = parts(by)
+        if made.size > MOST_PARTS:
+            raise ParameterError.of(
+                counted(made.size, "part"),
+                f"a sub-session keeps the balance of at most {MOST_PARTS} parts",
+                "declare fewer, wider bins",
+            )
+        if not made.apart:
+            raise ParameterError.of(
+                made.text, "parts of a sub-session are disjoint: no row is in two", "declare the bins of a column"
+            )
+        object.__setattr__(self, "by", made)
+        for name, value, least in (("epsilon", epsilon, EPSILON_STEP), ("delta", delta, Fraction(0))):
+            number = rational(value, name)
+            most = LARGEST_EPSILON if name == "epsilon" else 1
+            if not least <= number <= most:
+                low = "above 0" if least else "at least 0"
+                raise ParameterError.of(text(number), f"{name} must be {low} and at most {most:,}", "give another one")
+            object.__setattr__(self, name, number)
+
+    # ------------------------------------------------------------ as texts
+
+    def parameters(self) -> dict[str, str]:
+        by = canonical(self.by.to_json()).decode()
+        return {"by": by, "epsilon": text(self.epsilon), "delta": text(self.delta)}
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> Parts:
+        return cls(parts_of(json.loads(parameters["by"])), parameters["epsilon"], parameters["delta"])
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        """How many characters the text of a parameter may have: the bins of many parts take some."""
+        return 1 << 16 if name == "by" else LONGEST
+
+    @classmethod
+    def use_from_parameters(cls, parameters: dict[str, str]) -> PartAsk:
+        return PartAsk.from_parameters(parameters)
+
+    @property
+    def title(self) -> str:
+        return f"parts: {self.by.text}, ε {text(self.epsilon)} each"
+
+    def __repr__(self) -> str:
+        delta = f", delta={text(self.delta)}" if self.delta else ""
+        return f"Parts({self.by.text}; epsilon={text(self.epsilon)}{delta} each)"
+
+    # ------------------------------------------------------------ what it costs
+
+    @property
+    def each(self) -> Loss:
+        """What one part may cost, against adding or removing one unit in it."""
+        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+
+    def price(self, unit: Unit) -> Guarantee:
+        """What all answers together cost one unit. Raises ParameterError where the unit's column makes the parts."""
+        if unit.of in (*self.by.columns, *self.by.filtered) and not unit.is_row:
+            raise ParameterError.of(
+                unit.of, "the column of the unit makes no parts, for whom it names is private", "take another column"
+            )
+        if unit.relation == "replace-one":
+            raise ParameterError.of(
+                "replace-one",
+                "parts have balances of their own where a unit is added or removed",
+                "ask about all parts at once, with by=",
+            )
+        few = touched(self.by, unit)
+        loss = parallel([self.each] * self.by.size, few, unit.relation)
+        if isinstance(loss, ApproxDP | PureDP) and loss.epsilon > LARGEST_EPSILON:
+            raise ParameterError.of(
+                text(loss.epsilon),
+                f"a sub-session costs an epsilon of at most {LARGEST_EPSILON:,}",
+                "give each part less, or let a unit count in fewer parts",
+            )
+        rule = (
+            f"parallel composition over {counted(self.by.size, 'disjoint part')}, of which one {unit.noun} counts in "
+            f"{few:,} at most; McSherry 2009, Theorem 4"
+        )
+        return Guarantee(loss, unit, rule)
+
+    def step_price(self, unit: Unit) -> Loss:
+        return self.each
+
+    def parts_text(self, unit: Unit) -> list[str]:
+        delta = f", δ {text(self.delta)}" if self.delta else ""
+        few = touched(self.by, unit)
+        return [f"per part     ε {text(self.epsilon)}{delta}; one {unit.noun} counts in {counted(few, 'part')} at most"]
+
+    def check_source(self, rules: TopRules) -> None:
+        return None
+
+    # ------------------------------------------------------------ how it is used
+
+    def opened(self) -> dict[str, str]:
+        each = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
+        whole = {name: str(int(GRID * one)) for name, one in each.items()}
+        return {f"{name} {part}": one for part in range(self.by.size) for name, one in whole.items()}
+
+    def left(self, balance: Balance) -> PartsLeft:
+        names = self.by.names
+        return PartsLeft(self, {name: _left(balance, part) for part, name in enumerate(names)})
+
+    @plain_arguments
+    def use(self, mechanism: Mechanism, part: str) -> PartAsk:
+        """One question about one part, by its name; the mechanism's epsilon and delta are taken from its balance."""
+        return PartAsk(self, mechanism, self._part(part))
+
+    def _part(self, part: object) -> int:
+        names = self.by.names
+        if isinstance(part, str) and part in names:
+            return names.index(part)
+        if isinstance(self.by, Partition):
+            return self.by.domain.index(part)
+        said = part if isinstance(part, str) else as_given(part)
+        raise ParameterError.of(
+            said, f"a part is one of {short(', '.join(names), 200)}", meant(str(part), names, "name one of these")
+        )
+
+    def smallest(self, unit: Unit) -> Bound:
+        return self.typical(unit)[1]
+
+    def typical(self, unit: Unit) -> tuple[Use, Bound]:
+        """A histogram for all that a part has."""
+        use = PartAsk(self, Dense(self.epsilon), 0)
+        columns = {*self.by.columns, unit.of}
+        column = next(name for name in ("item", "other item", "one more item") if name not in columns)
+        return use, use.bind(Question.of(Domain.integers(0, 1, column=column)), unit)
+
+    def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+        return row
+
+    @classmethod
+    def follows(cls, step: Step) -> bool:
+        """A question takes its epsilon and delta from its part and nothing from another; nothing is given back."""
+        mechanism = step.body.get("mechanism", {})
+        if step.kind not in ("open", "reserve", "settle") or mechanism.get("name") != cls.name:
+            return True
+        opened = cls.from_parameters(mechanism["parameters"]).opened()
+        if set(step.after) != set(opened):
+            return False
+        if step.kind == "open":
+            return dict(step.after) == opened
+        if step.kind == "settle":
+            return dict(step.after) == dict(step.before)
+        asking = step.asked.get("mechanism")
+        if asking is None:  # it was closed
+            return set(step.after.values()) == {"0"}
+        try:
+            return dict(step.after) == PartAsk.from_parameters(asking["parameters"]).reserve(step.before)
+        except BudgetExceeded:
+            return False
+
+
+def _left(balance: Balance, part: int) -> tuple[Fraction, Fraction]:
+    epsilon, delta = (int(balance.get(f"{name} {part}", "0")) for name in ("epsilon", "delta"))
+    return amount(epsilon), amount(delta)
+
+
+@dataclass(frozen=True)
+class PartAsk:
+    """One question about one part, paid from the balance of that part.
+
+    of    the sub-session's parameters
+    inner the mechanism, as it would be written for one question
+    part  the number of the part
+    """
+
+    of: Parts
+    inner: Mechanism
+    part: int
+
+    name: ClassVar[str] = Parts.name
+    revision: ClassVar[int] = 1
+    about: ClassVar[str] = Parts.about
+    delta_text: ClassVar[str] = "Its δ is taken from the balance of its part."
+    names_items: ClassVar[bool] = False
+    draws_records: ClassVar[bool] = False
+    first_choice: ClassVar[int] = 0
+    shown: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, Parameters) or not hasattr(type(self.inner), "bind"):
+            raise ParameterError.of(
+                as_given(self.inner),
+                "a part is asked with a mechanism",
+                "write sub.ask(question, dv.Dense(...), part=...)",
+            )
+        if not self.inner.parameters().get("epsilon"):
+            raise ParameterError.of(
+                repr(self.inner), "what a question takes of its part is given as epsilon", "give epsilon="
+            )
+
+    @property
+    def taken(self) -> tuple[Fraction, Fraction]:
+        """Epsilon and delta, as they are typed."""
+        given = self.inner.parameters()
+        return Fraction(given["epsilon"]), Fraction(given.get("delta") or 0)
+
+    @property
+    def _steps(self) -> tuple[int, int]:
+        """The same on the grid of amounts, rounded up."""
+        loss = payable(ApproxDP(*self.taken))
+        return steps(loss.epsilon), steps(loss.delta)
+
+    @property
+    def called(self) -> str:
+        return self.of.by.names[self.part]
+
+    @property
+    def reserved(self) -> str:
+        epsilon, delta = self.taken
+        return f"ε {text(epsilon)}{f', δ {text(delta)}' if delta else ''} of {self.called}"
+
+    @property
+    def value(self) -> str:
+        return text(self.taken[0])
+
+    @property
+    def terms(self) -> str:
+        return f"{self.inner!r}, part={self.called}"
+
+    def reserve(self, balance: Balance) -> dict[str, str]:
+        after = dict(balance)
+        for name, taken in zip(("epsilon", "delta"), self._steps, strict=True):
+            key = f"{name} {self.part}"
+            left = int(balance.get(key, "0"))
+            if taken > left:
+                rule = f"a question must fit into what is left of its part's {name}"
+                step = "ask for less, or about another part"
+                error = BudgetExceeded(
+                    f"This question takes {name} {text(amount(taken))} of the part “{self.called}”, and "
+                    f"{text(amount(left))} is left; {step}. Nothing was charged.",
+                    value=text(amount(taken)),
+                    rule=rule,
+                    next_step=step,
+                )
+                error.part, error.left = name, text(amount(left))
+                raise error
+            if taken:
+                after[key] = str(left - taken)
+        return after
+
+    def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
+        return dict(balance)
+
+    # ------------------------------------------------------------ as a mechanism
+
+    def parameters(self) -> dict[str, str]:
+        own = {"of": canonical(self.of.parameters()).decode(), "part": str(self.part), "mechanism": self.inner.name}
+        return {**own, **self.inner.parameters()}
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        return 1 << 17
+
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, str]) -> PartAsk:
+        from dpviz.mechanisms import mechanism
+
+        inner = {name: value for name, value in parameters.items() if name not in OWN}
+        of = Parts.from_parameters(json.loads(parameters["of"]))
+        made = cls(of, mechanism(parameters["mechanism"], inner), int(parameters["part"]))
+        if not 0 <= made.part < of.by.size:
+            raise ParameterError.of(parameters["part"], f"there are {counted(of.by.size, 'part')}", "upgrade dpviz")
+        return made
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> PartAsk:
+        raise NotImplementedError
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        return {}
+
+    @classmethod
+    def in_place_of(cls, name: str) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return ()
+
+    @property
+    def python(self) -> str:
+        return f"sub.ask(..., {self.inner.python}, part={json.dumps(self.called, ensure_ascii=False)})"
+
+    def with_epsilon(self, epsilon: Fraction) -> PartAsk:
+        return replace(self, inner=self.inner.with_epsilon(epsilon))
+
+    def bind(self, question: Question, unit: Unit) -> Bound:
+        """Fix everything public. Raises errors of ours, on public facts only."""
+        asked = question
+        if question.by is None:
+            asked = replace(question, by=self.of.by).in_parts()[self.part]
+        elif (question.by, question.part) != (self.of.by, self.part):  # else it is read back as it was stored
+            raise ParameterError.of(question.text, "a question about a part has no parts itself", "leave by= out")
+        price = self.of.price(unit)
+        bound = self.inner.bind(asked, unit)
+        epsilon, delta = self.taken
+        loss = to_approx(bound.price.loss)
+        if loss.epsilon > epsilon or loss.delta > delta:
+            raise ParameterError.of(
+                repr(self.inner),
+                "a question about a part costs no more than the epsilon and the delta that it names",
+                'take noise that costs what is asked, as base="exp"',
+            )
+        return PartBound(self, bound, price)
+
+
+@dataclass(frozen=True)
+class PartBound(Bound):
+    """A question about one part. Its price is that of the whole sub-session; everything else is the mechanism's."""
+
+    mechanism: PartAsk
+    inner: Bound
+    whole: Guarantee
+
+    @property
+    def shape(self) -> type[Answer]:  # type: ignore[override]
+        return self.inner.shape
+
+    @property
+    def price(self) -> Guarantee:
+        return self.whole
+
+    def uses(self, answer: Answer) -> tuple[Used, ...]:
+        """How much of its part's epsilon it took, in thousandths, rounded up."""
+        epsilon, _ = self.mechanism.taken
+        return (Used("thousandth", int(-(-1_000 * epsilon // self.mechanism.of.epsilon)), 1_000),)
+
+
+def _pass_on(name: str) -> Any:
+    """A member of a bound mechanism that is the inner one's."""
+    return property(lambda self: getattr(self.inner, name), doc=f"`{name}` of the mechanism.")
+
+
+for _name in (
+    *("question", "unit", "needs", "space", "cost", "law", "error", "verb", "ordered", "reuse", "max_items", "clamp"),
+    *("measures", "notes", "item_price", "title", "modes", "check_countable", "counted", "check_source", "draw"),
+):
+    setattr(PartBound, _name, _pass_on(_name))
+
+
+protect_module(vars())
