@@ -85,8 +85,9 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
     """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them."""
     dtype = value.type()
     if kind == "time":
+        value = value if dtype.is_date() else _plain_time(value)
         moments = _microseconds(value)
-        return Numbers(moments, np.dtype(np.int64), moments)
+        return Times(moments, np.dtype(np.int64), moments, value)
     if numbers is not None and kind == "number":
         return numbers
     if kind == "text":
@@ -107,6 +108,39 @@ def _date_part(field: str, value: Any) -> Any:
     raise NotImplementedError("computed by the engine")
 
 
+@ibis.udf.scalar.builtin(name="epoch_ns", signature=(("timestamp",), "int64"))  # type: ignore[untyped-decorator]
+def _epoch_ns(value: Any) -> Any:
+    """DuckDB's own."""
+    raise NotImplementedError("computed by the engine")
+
+
+@ibis.udf.scalar.builtin(name="divide", signature=(("int64", "int64"), "int64"))  # type: ignore[untyped-decorator]
+def _divide(value: Any, by: Any) -> Any:
+    """DuckDB's own, of whole numbers."""
+    raise NotImplementedError("computed by the engine")
+
+
+@ibis.udf.scalar.builtin(name="make_timestamp", signature=(("int64",), "timestamp"))  # type: ignore[untyped-decorator]
+def _make_timestamp(value: Any) -> Any:
+    """DuckDB's own, of microseconds."""
+    raise NotImplementedError("computed by the engine")
+
+
+def _plain_time(value: Any) -> Any:
+    """A time without a zone in microseconds, whatever resolution it is held in.
+
+    DuckDB cannot turn all of its other times into such: what is too far off would end the query, and would tell of that
+    row, so it is no time. Nanoseconds it rounds, and a clock does not: they are cut off.
+    """
+    if value.get_backend().name != "duckdb" or value.type().scale in (None, 6):
+        return value
+    if value.type().scale < 6:
+        return value.try_cast("timestamp(6)")
+    since = _epoch_ns(value)
+    down = ibis.ifelse(since % 1_000 < 0, whole(1, "int64"), whole(0, "int64"))
+    return _make_timestamp(_divide(since, 1_000) - down)
+
+
 def _microseconds(value: Any) -> Any:
     """A date, or a time without a zone, in microseconds since 1970 began, by its parts: so no engine brings its own
     zone into it. Null where it is none."""
@@ -124,6 +158,13 @@ def _microseconds(value: Any) -> Any:
     days, most = value.epoch_days().cast("int64"), whole(FARTHEST, "int64")
     days = ibis.cases((days > most, most), (days < -most, -most), else_=days)  # no day makes the arithmetic fail
     return days * whole(times.DAY, "int64") + parts
+
+
+def _whole_part(number: Any, by: int) -> Any:
+    """How often a whole number goes into one that is not below 0. What is divided leaves nothing over, and a half is
+    added, so no rounding of the engine's makes it another number."""
+    multiple = number - number % whole(by, "int64")
+    return (multiple / whole(by, "int64") + 0.5).floor().cast("int64")
 
 
 def numbers_for(domain: Domain) -> str:
@@ -211,9 +252,6 @@ class Numbers(Read):
         return self.value.cast("float64")
 
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
-        if isinstance(domain, TimeDomain) and domain.by in times.LENGTHS:
-            return self._stretches(domain, numbers)
-        domain = domain.steps if isinstance(domain, TimeDomain) else domain
         if isinstance(domain, IntegerDomain):
             return self._integers(domain, numbers)
         if isinstance(domain, IntervalDomain):
@@ -222,9 +260,6 @@ class Numbers(Read):
         return matched(self.value, self._known(domain.values), domain, numbers, self._at)
 
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
-        if isinstance(domain, TimeDomain):
-            ends = (self._at(domain.start), self._at(domain.end))
-            return (self.value >= ends[0], self.value < ends[1]) if _alone(domain) else ()
         if isinstance(domain, IntervalDomain):
             first, *_, last = self._edges(domain)
             return (self._reaches(first), ~self._reaches(last)) if _alone(domain) else ()
@@ -292,20 +327,6 @@ class Numbers(Read):
         leaves = [number(bin, numbers) for bin in bins]
         return ibis.cases(
             (self.value.isnull(), number(missing(domain), numbers)), else_=search(self._reaches, limits, leaves)
-        )
-
-    def _stretches(self, domain: TimeDomain, numbers: str) -> Any:
-        """Of equally long stretches of time: in whole numbers, and what is divided is a multiple, which leaves none
-        over."""
-        first, last, length = (whole(one, "int64") for one in (domain.start, domain.end, times.LENGTHS[domain.by]))
-        inside = ibis.cases((self.value < first, first), (self.value >= last, first), else_=self.value)
-        since = inside - first
-        step = ((since - since % length) / length).cast(numbers)
-        return ibis.cases(
-            (self.value.isnull(), number(missing(domain), numbers)),
-            (self.value < first, number(under(domain), numbers)),
-            (self.value >= last, number(over(domain), numbers)),
-            else_=step + whole(1, numbers) if domain.underflow else step,
         )
 
     def _integers(self, domain: IntegerDomain, numbers: str) -> Any:
@@ -471,6 +492,44 @@ class TextNumbers(Read):
             (beyond, number(over(domain), numbers)),
             else_=placed,
         )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Times(Numbers):
+    """Dates or times without a zone, in microseconds.
+
+    calendar  the column as it lies, whose years and months an engine knows
+    """
+
+    calendar: Any = None
+
+    def has_bin(self, domain: Domain) -> tuple[Any, ...]:
+        assert isinstance(domain, TimeDomain)
+        inside = self.value >= self._at(domain.start), self.value < self._at(domain.end)
+        return inside if _alone(domain) else ()
+
+    def assign_bins(self, domain: Domain, numbers: str) -> Any:
+        assert isinstance(domain, TimeDomain)
+        step = (self._stretches(domain) if domain.by in times.LENGTHS else self._months(domain)).cast(numbers)
+        return ibis.cases(
+            (self.value.isnull(), number(missing(domain), numbers)),
+            (self.value < self._at(domain.start), number(under(domain), numbers)),
+            (self.value >= self._at(domain.end), number(over(domain), numbers)),
+            else_=step + whole(1, numbers) if domain.underflow else step,
+        )
+
+    def _stretches(self, domain: TimeDomain) -> Any:
+        """Of equally long stretches of time; what lies outside is taken for the first one."""
+        first, last = self._at(domain.start), self._at(domain.end)
+        outside = (self.value < first) | (self.value >= last)
+        return _whole_part(ibis.ifelse(outside, first, self.value) - first, times.LENGTHS[domain.by])
+
+    def _months(self, domain: TimeDomain) -> Any:
+        """Of one month, or of several."""
+        months, begin = times.MONTHS[domain.by], times.moment(domain.start)
+        first = whole(begin.year * 12 + begin.month - 1, "int64")
+        found = self.calendar.year().cast("int64") * 12 + self.calendar.month().cast("int64") - whole(1, "int64")
+        return _whole_part(ibis.ifelse(found < first, first, found) - first, months)
 
 
 def _alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:

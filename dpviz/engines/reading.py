@@ -42,8 +42,8 @@ Located: TypeAlias = tuple[NDArray[Any], NDArray[np.bool_]]
 NONE: Final = -1
 NARROW: Final = 2**62
 """Bins of a domain of at most this size are found as signed integers, with room for NONE."""
-FARTHEST: Final = 2**62
-"""No time is so many microseconds from 1970."""
+ENDLESS_TIME: Final = 2**63 - 1
+"""What stands for a time without end."""
 WIDE: Final = 2**64
 """Bins of a domain of at most this size are uint64; beyond, they are whole numbers of any size as objects."""
 
@@ -123,16 +123,17 @@ def read(values: Any, kind: str) -> Reading:
 
 
 def _of_times(values: NDArray[np.datetime64]) -> Numbers:
-    """Times in microseconds since 1970 began; those too far off for that are as far off as these can be."""
+    """Times in microseconds since 1970 began; what is too far off for that is no time, as in every engine."""
     unit, many = np.datetime_data(values.dtype)
     nanoseconds = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}.get(unit)
     if nanoseconds is None or many != 1:  # days and hours, which pandas does not keep
         values, nanoseconds = values.astype("datetime64[s]"), 10**9
-    absent, at = np.isnat(values), values.view(np.int64)
+    at = values.view(np.int64)
     if nanoseconds == 1:
-        return Numbers(at // 1_000, absent)
+        return Numbers(at // 1_000, np.isnat(values) | (np.abs(at) == ENDLESS_TIME))
     times = nanoseconds // 1_000
-    return Numbers(np.clip(at, -FARTHEST // times, FARTHEST // times) * times, absent)
+    absent = np.isnat(values) | (at > (ENDLESS_TIME - 1) // times) | (at < -((ENDLESS_TIME - 1) // times))
+    return Numbers(np.where(absent, 0, at) * times, absent)
 
 
 def _of_strings(values: Any, kind: str) -> Listed:

@@ -20,6 +20,7 @@ COLUMN_KINDS: Final = ("number", "text")
 
 TIMES: Final = "a column of times is counted by stretches of time"
 AS_TIMES: Final = "ask for dv.Domain.times(...), or make a number or a text of it first"
+HOLDS: Final = {"number": "numbers", "text": "texts"}
 MOST_BINS: Final = 1 << 26
 """Dense counts take 8 bytes a bin; this many take half a gigabyte."""
 
@@ -69,8 +70,10 @@ class Schema:
             if isinstance(condition, Between) and condition.times:
                 self._can_tell_time(name, "a filter by dates")
             elif isinstance(condition, Between):
+                self._filters_no_time(name)
                 self._can_measure(name, "a range filter")
             else:
+                self._filters_no_time(name)
                 self._can_hold(name, condition)
         for name in question.aggregate.columns:
             if name not in self.summed:
@@ -103,20 +106,27 @@ class Schema:
             raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
         return kinds[name]
 
+    def _filters_no_time(self, name: str) -> None:
+        """Refuse a filter by numbers or labels over a column of times."""
+        if self.read_as(name) == "time":
+            raise SchemaError.of(
+                name, "a column of times is filtered by dates", 'give dv.Between dates as texts, "YYYY-MM-DD"'
+            )
+
     def _can_tell_time(self, name: str, asked: str) -> None:
         """Refuse stretches of time over a column that holds no dates, or times of a zone."""
         kind = self.read_as(name)
         if kind != "time":
             raise SchemaError.of(
                 name,
-                f"{asked} needs a column of dates or times, and this one holds {kind}s",
+                f"{asked} needs a column of dates or times, and this one holds {HOLDS.get(kind, 'other values')}",
                 "make dates of it first, as pd.to_datetime does",
             )
         if name not in self.timed:
             raise SchemaError.of(
                 name,
-                f"{asked} needs dates, or times without a zone, and this column holds other times",
-                "take the zone away first, so that every row says what its clock said",
+                f"{asked} needs dates, or plain times without a zone, and this column holds others",
+                "make plain times of it first (datetime64, or TIMESTAMP), so that each row says what its clock said",
             )
 
     def _can_measure(self, name: str, asked: str) -> None:

@@ -30,8 +30,33 @@ if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
 
 
+class Around:
+    """A mechanism around another one: no page offers it."""
+
+    revision: ClassVar[int] = 1
+    names_items: ClassVar[bool] = False
+    draws_records: ClassVar[bool] = False
+    first_choice: ClassVar[int] = 0
+
+    @classmethod
+    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Mechanism:
+        raise NotImplementedError
+
+    @classmethod
+    def fitted(cls, question: Question) -> dict[str, str]:
+        return {}
+
+    @classmethod
+    def in_place_of(cls, name: str) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def choices(cls) -> tuple[Choice, ...]:
+        return ()
+
+
 @dataclass(frozen=True, repr=False)
-class Groups:
+class Groups(Around):
     """Another mechanism for each part that a question is asked by; its epsilon and delta are the price of all parts.
 
     inner  the mechanism, as it would be written for one question
@@ -51,12 +76,8 @@ class Groups:
     way: Way
 
     name: ClassVar[str] = "Groups"
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = "Another mechanism for each part of the data."
     delta_text: ClassVar[str] = "The mechanism that answers each part needs δ."
-    names_items: ClassVar[bool] = False
-    draws_records: ClassVar[bool] = False
-    first_choice: ClassVar[int] = 0
 
     def parameters(self) -> dict[str, str]:
         return {"way": self.way, "mechanism": self.inner.name, **self.inner.parameters()}
@@ -75,22 +96,6 @@ class Groups:
         if way is None:
             raise ParameterError.of(parameters["way"], f"parts are answered {' or '.join(WAYS)}", "upgrade dpviz")
         return cls(mechanism(parameters["mechanism"], inner), way)
-
-    @classmethod
-    def at_price(cls, epsilon: Fraction, delta: Fraction) -> Groups:
-        raise NotImplementedError
-
-    @classmethod
-    def fitted(cls, question: Question) -> dict[str, str]:
-        return {}
-
-    @classmethod
-    def in_place_of(cls, name: str) -> tuple[str, ...]:
-        return ()
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return ()
 
     @property
     def python(self) -> str:
@@ -272,7 +277,9 @@ class GroupsBound(Bound):
         return self.each.modes()
 
     def check_countable(self, source: Source) -> None:
-        self.each.check_countable(source)
+        """Every part: each of those that filters make reads columns of its own."""
+        for part in self.question.in_parts() if self.question.partition is None else self.question.in_parts()[:1]:
+            source.check(part, self.each.unit, self.each.needs)
 
     def check_source(self, rules: TopRules) -> None:
         self.each.check_source(rules)

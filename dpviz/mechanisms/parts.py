@@ -12,10 +12,10 @@ from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import BudgetExceeded, ParameterError, short
 from dpviz.exact import LONGEST, Number, counted, rational, text
 from dpviz.mechanisms.dense import Dense
-from dpviz.mechanisms.groups import touched
+from dpviz.mechanisms.groups import Around, touched
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
-from dpviz.model.mechanism import Bound, Choice, Mechanism
+from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.opening import Balance, Opening, Row, Step, Use
 from dpviz.model.parameters import Parameters
 from dpviz.model.partition import Partition
@@ -253,7 +253,7 @@ def _left(balance: Balance, part: int) -> tuple[Fraction, Fraction]:
 
 
 @dataclass(frozen=True)
-class PartAsk:
+class PartAsk(Around):
     """One question about one part, paid from the balance of that part.
 
     of    the sub-session's parameters
@@ -266,12 +266,8 @@ class PartAsk:
     part: int
 
     name: ClassVar[str] = Parts.name
-    revision: ClassVar[int] = 1
     about: ClassVar[str] = Parts.about
     delta_text: ClassVar[str] = "Its δ is taken from the balance of its part."
-    names_items: ClassVar[bool] = False
-    draws_records: ClassVar[bool] = False
-    first_choice: ClassVar[int] = 0
     shown: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -279,7 +275,7 @@ class PartAsk:
             raise ParameterError.of(
                 as_given(self.inner),
                 "a part is asked with a mechanism",
-                "write sub.ask(question, dv.Dense(...), part=...)",
+                "give one, as for a release",
             )
         if not self.inner.parameters().get("epsilon"):
             raise ParameterError.of(
@@ -359,22 +355,6 @@ class PartAsk:
         if not 0 <= made.part < of.by.size:
             raise ParameterError.of(parameters["part"], f"there are {counted(of.by.size, 'part')}", "upgrade dpviz")
         return made
-
-    @classmethod
-    def at_price(cls, epsilon: Fraction, delta: Fraction) -> PartAsk:
-        raise NotImplementedError
-
-    @classmethod
-    def fitted(cls, question: Question) -> dict[str, str]:
-        return {}
-
-    @classmethod
-    def in_place_of(cls, name: str) -> tuple[str, ...]:
-        return ()
-
-    @classmethod
-    def choices(cls) -> tuple[Choice, ...]:
-        return ()
 
     @property
     def python(self) -> str:

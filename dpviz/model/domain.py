@@ -170,6 +170,10 @@ class Domain(metaclass=NamedClass):
         """The bin that a value belongs to. For look-ups by a person: raises DomainError where there is none."""
         raise NotImplementedError
 
+    def ends(self, low: object, high: object) -> tuple[int, int]:
+        """The bins that a range begins and ends with, by the labels that name its two ends."""
+        return self.index(low), self.index(high)
+
     def run(self, labels: range) -> range | None:
         """The bins of labels that are whole numbers in a row, where each has a bin of its own that follows the one
         before; None where they must be asked for one by one."""
@@ -609,25 +613,41 @@ class TimeDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
-        """By a label, or by any date or time that lies in the bin."""
+        """By a label, or by any date or time that lies in the bin. A text of more than a bin is refused."""
+        first, last = self._span(label)
+        if first != last:
+            raise DomainError.of(
+                str(label),
+                f"a label is of one {self.by}, and this is of several",
+                "ask for a range, or name one of them",
+            )
+        return first
+
+    def ends(self, low: object, high: object) -> tuple[int, int]:
+        """From the first bin of the one text to the last bin of the other: a month ends with its last day."""
+        return self._span(low)[0], self._span(high)[1]
+
+    def _span(self, label: object) -> tuple[int, int]:
+        """The first and the last bin of what a label names."""
+        beside = {self.label(place): place for place in (0, *range(self.underflow + self.inner, self.size))}
+        if isinstance(label, str) and label in beside:
+            return (beside[label],) * 2
         if isinstance(label, str):
-            given = label.removeprefix("week of ").strip()
-            if self.by == "year" and given.isdecimal() and len(given) == 4:
-                given += "-01-01"
-            if self.by == "quarter" and given[4:6] == " Q" and given[6:] in "1234" and given[:4].isdecimal():
-                given = f"{given[:4]}-{3 * int(given[6:]) - 2:02d}"
+            given = times.as_date(label, self.by)
             if times.looks_like_time(given):
-                at = times.span(given, "a label")[0]
-                if at < self.start:
-                    if self.underflow:
-                        return 0
-                elif at >= self.end:
-                    if self.overflow:
-                        return self.underflow + self.inner
-                else:
-                    return bisect_right(self.edges, at) - 1 + self.underflow
-        given = label if isinstance(label, str) else kind_of(label)
-        raise DomainError.of(given, f"a label must be one of {self.text}", "name one of these, or a day in it")
+                first, last = (self._place(at) for at in times.span(given, "a label"))
+                if first is not None and last is not None:
+                    return first, last
+        said = label if isinstance(label, str) else kind_of(label)
+        raise DomainError.of(said, f"a label must be one of {self.text}", "name one of these, or a day in it")
+
+    def _place(self, at: int) -> int | None:
+        """The bin of an instant; None where it has none."""
+        if at < self.start:
+            return 0 if self.underflow else None
+        if at >= self.end:
+            return self.underflow + self.inner if self.overflow else None
+        return bisect_right(self.edges, at) - 1 + self.underflow
 
     @property
     def text(self) -> str:
@@ -646,11 +666,13 @@ class TimeDomain(_OneColumn):
 
     @property
     def each(self) -> str:
-        return f"{self.by} of {self.column.replace('_', ' ')}"
+        words = self.column.replace("_", " ")
+        return words if words == self.by else f"{self.by} of {words}"
 
     @property
     def items(self) -> str:
-        return f"{self.by}s of {self.column.replace('_', ' ')}"
+        words = self.column.replace("_", " ")
+        return f"{self.by}s" if words == self.by else f"{self.by}s of {words}"
 
     @property
     def python(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
+from dpviz.exact import LONGEST
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
@@ -140,6 +141,11 @@ class Opening(Protocol):
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Opening: ...
+
+    @classmethod
+    def longest(cls, name: str) -> int:
+        """How many characters the text of a parameter may have: as many as a number, unless it says otherwise."""
+        return LONGEST
 
     @classmethod
     def use_from_parameters(cls, parameters: dict[str, str]) -> Use:

@@ -289,9 +289,9 @@ class Question(metaclass=NamedClass):
                 ends = value.written if value.times else {side: told(end) for side, end in value.written.items()}
                 low, high = ends.get("low", ""), ends.get("high", "")
                 if value.high is None:
-                    parts.append(f"{name} is at least {low}")
+                    parts.append(f"{name} is {low} or later" if value.times else f"{name} is at least {low}")
                 elif value.low is None:
-                    parts.append(f"{name} is at most {high}")
+                    parts.append(f"{name} is {high} or earlier" if value.times else f"{name} is at most {high}")
                 else:
                     parts.append(f"{name} is from {low} to {high}")
             else:

@@ -16,11 +16,15 @@ from dpviz.errors import DomainError
 
 EPOCH: Final = datetime(1970, 1, 1)
 TICK: Final = timedelta(microseconds=1)
+LAST: Final = (datetime(9999, 12, 31) - EPOCH) // TICK
+"""The last midnight of a calendar of four digits."""
 MINUTE, HOUR, DAY = 60 * 10**6, 3_600 * 10**6, 86_400 * 10**6
 BY: Final = ("hour", "day", "week", "month", "quarter", "year")
 """How long a bin of times may be. A week begins on whatever day the first one does."""
 MOST_BINS: Final = 1_000_000
 HOW: Final = 'write "YYYY-MM-DD", and after it " HH:MM" for a time of day'
+MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
+"""Bins of whole months."""
 LENGTHS: Final = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 """Bins that are all equally long, in microseconds."""
 
@@ -95,7 +99,7 @@ def begins(at: int, by: str) -> bool:
     when = moment(at)
     if by in ("hour", "day", "week"):
         return at % (HOUR if by == "hour" else DAY) == 0
-    months = {"month": 1, "quarter": 3, "year": 12}[by]
+    months = MONTHS[by]
     return at % DAY == 0 and when.day == 1 and (when.month - 1) % months == 0
 
 
@@ -104,14 +108,14 @@ def following(at: int, by: str) -> int:
     if by in LENGTHS:
         return at + LENGTHS[by]
     when = moment(at)
-    months = when.year * 12 + when.month - 1 + {"month": 1, "quarter": 3, "year": 12}[by]
+    months = when.year * 12 + when.month - 1 + MONTHS[by]
     year, month = divmod(months, 12)
     if year > 9999:
         return since(datetime(9999, 12, 31)) + DAY
     return since(datetime(year, month + 1, 1))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def edges(start: int, end: int, by: str) -> tuple[int, ...]:
     """Where each bin begins from `start` on, and `end`, where the last one ends. Raises DomainError where no bin does,
     and for too many."""
@@ -124,9 +128,24 @@ def edges(start: int, end: int, by: str) -> tuple[int, ...]:
         raise DomainError.of(f"more than {MOST_BINS:,} bins", rule, "take longer bins, or a shorter time")
     if found[-1] != end:
         before, after = found[-2:]
-        step = f"write {written(after)}" if before == start else f"write {written(before)} or {written(after)}"
+        ways = [written(at) for at in (before, after) if start < at <= LAST]
+        step = f"write {' or '.join(ways)}" if ways else "take shorter bins"
         raise DomainError.of(written(end), f"the end must be where {an(by)} ends", step)
     return tuple(found)
+
+
+_QUARTER = re.compile(r"(\d{4}) Q([1-4])", re.ASCII)
+
+
+def as_date(label: str, by: str) -> str:
+    """A label of such a bin as a date: `2012` and `2012 Q1` as their first month, a week without its word."""
+    given = label.strip()
+    if by == "week":
+        return given.removeprefix("week of ").strip()
+    if by == "year" and len(given) == 4 and given.isdecimal():
+        return f"{given}-01"
+    quarter = _QUARTER.fullmatch(given) if by == "quarter" else None
+    return given if quarter is None else f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}"
 
 
 def an(by: str) -> str:

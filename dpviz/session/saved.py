@@ -152,7 +152,7 @@ def check_readable(bound: Bound) -> None:
 
 def check_opens(parameters: Opening, unit: Unit) -> None:
     """Refuse a sub-session that could be paid for and never be opened again, or never be asked anything."""
-    _short_enough(parameters.parameters(), getattr(parameters, "longest", lambda name: LONGEST))
+    _short_enough(parameters.parameters(), parameters.longest)
     stored = json.loads(_text("sub-session", parameters.parameters))
     try:
         same = parameters.from_parameters(stored) == parameters

@@ -52,7 +52,7 @@ def mechanism_classes() -> set[str]:
     classes = {node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     bases = {kind.name: {name for base in kind.bases for name in names(base)} for kind in classes}
     own: set[str] = set()
-    while more := {name for name, above in bases.items() if above & {"Parameters", *own}} - own:
+    while more := {name for name, above in bases.items() if above & {"Parameters", "Opening", *own}} - own:
         own |= more
     return own | {kind.name for kind in classes if kind.name.endswith("Bound")}
 

@@ -147,17 +147,55 @@ def test_users_products_parts_and_sparse_counts_are_the_same_in_every_engine() -
         assert len(set(found)) == 1 and any(digit in found[0] for digit in "123456789")
 
 
-def test_times_beyond_all_bounds_are_early_or_late_and_end_no_count() -> None:
-    """A neighbour with such a row must not be told by a failure."""
-    far = pd.DataFrame({"left": np.array([2**62, -(2**62), 0, -(2**63) + 1], dtype="datetime64[s]")})
-    domain = Domain.times("1970", "1971", by="year", column="left", underflow=True, overflow=True, missing=True)
-    question = Question.of(domain)
-    assert as_source(far, name="data", schema=None).count(question, ROW, StatisticKind.DENSE).take().tolist() == [
-        2,
-        1,
-        1,
-        0,
-    ]
+FAR = [
+    2**63 - 2,
+    2**62,
+    10**16,
+    9_223_372_036_854_776,
+    9_223_372_036_854_775,
+    10**13,
+    9_223_372_036_855,
+    9_223_372_036_854,
+]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("by", ["hour", "month"])
+def test_no_time_however_far_ends_a_count_and_all_engines_place_it_alike(unit: str, by: str) -> None:
+    """A neighbour with such a row must not be told by a failure. DuckDB cannot turn the farthest seconds into its own
+    microseconds, and what is too far off for these is no time anywhere."""
+    values = [*FAR, *(-at for at in FAR), 0, 86_399, 2**63 - 1, -(2**63) + 1, -(2**63)]
+    data = pd.DataFrame({"left": np.array(values, dtype="int64").view(f"datetime64[{unit}]"), "x": 0})
+    domain = Domain.times("1970-01-01", "1970-02-01", by=by, column="left", underflow=True, overflow=True, missing=True)
+    held = sources_of(data)
+    for question in (
+        Question.of(domain),
+        Question.of(Domain.integers(0, 0, column="x"), {"left": Between("1970-01-01")}),
+    ):
+        found = {
+            name: source.count(question, ROW, StatisticKind.DENSE).take().tolist() for name, source in held.items()
+        }
+        assert len({tuple(counts) for counts in found.values()}) == 1, found
+        assert sum(next(iter(found.values()))) >= 2
+
+
+def sources_of(data: pd.DataFrame) -> dict[str, Any]:
+    connection = duckdb.connect()
+    connection.register("given", data)
+    connection.execute("CREATE TABLE visits AS SELECT * FROM given")
+    found = {name: dv.sources.duckdb(connection, name) for name in ("given", "visits")}
+    return {"pandas": as_source(data, name="data", schema=None), **found}
+
+
+def test_nanoseconds_are_cut_off_and_never_rounded_into_the_next_bin() -> None:
+    edges = np.array(["1970-12-31T23:59:59.999999999", "1971-01-01", "1969-12-31T23:59:59.999999999"], "datetime64[ns]")
+    data = pd.DataFrame({"left": [*edges, *(edges - np.timedelta64(499, "ns")), *(edges + np.timedelta64(1, "ns"))]})
+    question = Question.of(Domain.times("1970", "1971", by="year", column="left", underflow=True, overflow=True))
+    for name, source in sources_of(data).items():
+        assert source.count(question, ROW, StatisticKind.DENSE).take().tolist() == [2, 4, 3], name
+
+
+def test_times_beyond_all_bounds_are_early_or_late_or_none() -> None:
     connection = duckdb.connect()
     connection.execute("""CREATE TABLE visits AS SELECT * FROM (VALUES
         ('294247-01-10'::TIMESTAMP, '5881580-07-10'::DATE),
@@ -180,18 +218,19 @@ def test_what_is_no_time_and_times_of_a_zone_are_refused_by_name() -> None:
     }
     for values in odd.values():
         source = as_source(pd.DataFrame({"left": values}), name="data", schema=None)
-        with pytest.raises(SchemaError, match="needs dates, or times without a zone"):
+        with pytest.raises(SchemaError, match="needs dates, or plain times without a zone"):
             source.check(Question.of(months), ROW, StatisticKind.DENSE)
     connection = duckdb.connect()
     connection.execute("CREATE TABLE visits AS SELECT now() AS left, TIME '12:00' AS clock")
     zoned = dv.sources.duckdb(connection, "visits")
-    with pytest.raises(SchemaError, match="needs dates, or times without a zone"):
+    with pytest.raises(SchemaError, match="needs dates, or plain times without a zone"):
         zoned.check(Question.of(months), ROW, StatisticKind.DENSE)
     for source in SOURCES.values():
-        for question, says in (
+        for question, says in (  # each before anything is charged
             (Question.of(Domain.times("2012", "2013", by="month", column="x")), "this one holds numbers"),
             (Question.of(Domain.integers(0, 1, column="x"), {"x": Between("2012-01-01")}), "a filter by dates needs"),
-            (Question.of(Domain.integers(0, 1, column="x"), {"left": Between(0)}), "is counted by stretches of time"),
+            (Question.of(Domain.integers(0, 1, column="x"), {"left": Between(0)}), "is filtered by dates"),
+            (Question.of(Domain.integers(0, 1, column="x"), {"left": "a"}), "is filtered by dates"),
             (Question.of(Domain.integers(0, 1, column="left")), "ask for dv.Domain.times"),
             (Question.of(Domain.categories(["a"], column="left")), "is counted by stretches of time"),
         ):
@@ -216,3 +255,27 @@ def test_a_release_by_month_is_planned_read_and_shown(tmp_path: Path) -> None:
     bench = dv.Workbench(session, months)
     assert "2012-03" in bench.sheet or "2012-01" in bench.sheet
     dv.report([release, lists], tmp_path / "months.html")
+
+
+def test_filters_of_every_part_are_checked_before_a_charge(tmp_path: Path) -> None:
+    session = dv.Session(FRAME, ROW, dv.Budget(9), tmp_path / "parts.ledger")
+    for wrong in ({"left": Between(5, 6)}, {"nowhere": 1}, {"left": "2012-02"}):
+        with pytest.raises(SchemaError):
+            session.release(
+                Domain.integers(0, 2, column="x"), dv.Dense(1), by={"a": {"left": Between("2012-01")}, "b": wrong}
+            )
+    assert session.remaining.epsilon == 9
+
+
+def test_a_range_ends_with_the_end_of_what_its_last_word_names(tmp_path: Path) -> None:
+    session = dv.Session(FRAME, ROW, dv.Budget(99), tmp_path / "range.ledger")
+    days = session.release(Domain.times("2012", "2013", by="day", column="left"), dv.Dense(1))
+    values = dict(zip(days.labels, days.values, strict=True))
+    for low, high in (("2012-02", "2012-03"), ("2012-01", "2012-12"), ("2012-02-28", "2012-03-01 13:00")):
+        inside = [value for label, value in values.items() if low <= label <= high + "~"]
+        assert days.range(low, high).value == sum(inside)  # type: ignore[union-attr]
+    for several in ("2012-02", "2012-12"):
+        with pytest.raises(DpvizError, match="a label is of one day, and this is of several"):
+            days[several]
+    hours = session.release(Domain.times("2012-05-05", "2012-05-07", by="hour", column="left"), dv.Dense(1))
+    assert hours.range("2012-05-05", "2012-05-05").value == sum(hours.values[:24])  # type: ignore[union-attr]

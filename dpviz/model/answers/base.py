@@ -351,7 +351,7 @@ class Answer:
         domain = reading.question.domain
         if not domain.ordered:
             raise DomainError.of(domain.kind, UNORDERED[domain.kind], "name the labels: release.sum([...])")
-        first, last = domain.index(low), domain.index(high)
+        first, last = domain.ends(low, high)
         if first > last:
             raise DomainError.of(
                 f"{domain.label(first)} to {domain.label(last)}",
