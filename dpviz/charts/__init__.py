@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
     from dpviz.charts.lists import ranked
     from dpviz.charts.maps import heat_map
+    from dpviz.charts.multiples import small_multiples
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
     from dpviz.charts.records import record
     from dpviz.charts.registry import of_release, register
@@ -37,6 +38,7 @@ __all__ = [
     "ranked",
     "record",
     "register",
+    "small_multiples",
     "table_of_release",
 ]
 
@@ -49,7 +51,7 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, maps, plans, records, registry
+    from dpviz.charts import counts, lists, maps, multiples, plans, records, registry
 
-    modules = (registry, counts, lists, maps, records, plans)
+    modules = (registry, counts, lists, maps, multiples, records, plans)
     return next(getattr(module, name) for module in modules if name in vars(module))

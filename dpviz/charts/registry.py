@@ -48,12 +48,6 @@ def of_release(release: Release, **options: Any) -> Any:
     """The chart that fits the answer."""
     if not isinstance(release, Release):
         refused(release, "a Release")
-    if release.answer.parts is not None:
-        raise ParameterError.of(
-            release.question.each_text,
-            "a chart draws the answer about one part",
-            f'draw one: release.groups["{next(iter(release.groups))}"].chart()',
-        )
     if release.answer.chart not in CHARTS:
         raise ParameterError.of(
             release.answer.chart, "nobody has registered a chart of this kind", "use release.to_frame()"

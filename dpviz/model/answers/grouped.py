@@ -39,6 +39,7 @@ class Grouped(Answer):
     """Released answers of one shape, one for each part, in the order of the parts."""
 
     kind: ClassVar[str] = "grouped"
+    chart: ClassVar[str] = "parts"
     answers: tuple[Answer, ...]
 
     def pack(self) -> Packed:
