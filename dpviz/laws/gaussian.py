@@ -309,13 +309,17 @@ def _beyond(variance: Fraction, start: int, precision: int) -> Enclosure:
     """The sum of (z - start) times the weight of z over z > start >= 0, which is that of the tails from start + 1 on.
 
     Where it is not added up: v w(s) - s I(s) - w(s) / 12, I(s) the integral of the weights from s on, off by at most
-    (t**4 + 20 t**2 + 50) / 700 of w(s) / v, with t = s / sqrt(v).
+    (t**4 + 20 t**2 + 50) / 700 of w(s) / v, with t = s / sqrt(v). Far out it is below w(s) v**2 / s**2, for from there
+    on weights fall by exp(-s / v) at each step or faster, and exp(-x) / (1 - exp(-x))**2 is at most 1 / x**2.
     """
     if variance <= MOST_ADDED**2:
         sums = _sums(variance, precision + 32)
         at = min(start + 1, len(sums.high_sums) - 1)
         return Fraction(sums.low_sums[at], 1 << sums.places), Fraction(sums.high_sums[at], 1 << sums.places)
-    (low, high), (least, most) = _integral(variance, Fraction(start), precision), _weight(variance, start, precision)
+    least, most = _weight(variance, start, precision)
+    if not least:
+        return Fraction(0), most * (variance / start) ** 2
+    low, high = _integral(variance, Fraction(start), precision)
     t = Fraction(start, math.isqrt(int(variance)))
     off = (t**4 + 20 * t**2 + 50) / 700 / variance
     found = variance * least - start * high - (Fraction(1, 12) + off) * most

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import BudgetExceeded, ParameterError, short
-from dpviz.exact import LONGEST, Number, counted, rational, text
+from dpviz.exact import counted, text
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.groups import Around, touched
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism
-from dpviz.model.opening import Balance, Opening, Row, Step, Use
-from dpviz.model.parameters import Parameters
+from dpviz.model.opening import Balance, Row, Step, Use
+from dpviz.model.parameters import Epsilon, Exact, Parameters, Probability, Reader, Reads, parameter
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question, canonical, parts, parts_of
 from dpviz.model.source import TopRules
 from dpviz.model.terms import Used
 from dpviz.names import meant
 from dpviz.privacy.conversion import to_approx
-from dpviz.privacy.grid import EPSILON_STEP, GRID, LARGEST_EPSILON, amount, payable, steps
+from dpviz.privacy.grid import GRID, LARGEST_EPSILON, amount, payable, steps
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.parallel import parallel
@@ -64,8 +64,36 @@ class PartsLeft:
         return f"<{self.of_paid}>"
 
 
-@dataclass(frozen=True, init=False)
-class Parts(Opening):
+@dataclass(frozen=True)
+class DisjointParts(Reader):
+    """Some disjoint parts of the data: a domain, a partition, or filters by name. In texts, JSON."""
+
+    lists: ClassVar[bool] = True
+    first: ClassVar[bool] = True
+    longest: ClassVar[int] = 1 << 16  # the bins of many parts take some
+
+    def read(self, value: Any, name: str, earlier: Mapping[str, Any]) -> Partition | NamedParts:
+        made = parts(value)
+        if made.size > MOST_PARTS:
+            raise ParameterError.of(
+                counted(made.size, "part"),
+                f"a sub-session keeps the balance of at most {MOST_PARTS} parts",
+                "declare fewer, wider bins",
+            )
+        if not made.apart:
+            raise ParameterError.of(
+                made.text, "parts of a sub-session are disjoint: no row is in two", "declare the bins of a column"
+            )
+        return made
+
+    def from_text(self, written: str, name: str) -> Any:
+        return parts_of(json.loads(written))
+
+    def text(self, value: Any) -> str:
+        return canonical(value.to_json()).decode()
+
+
+class Parts(Parameters):
     """Questions about disjoint parts of the data, each part with a balance of its own: what one part has left does not
     depend on what was asked about the others, and each question may depend on all answers before it.
 
@@ -85,49 +113,14 @@ class Parts(Opening):
     '3-differential privacy for adding or removing one flight'
     """
 
-    by: Partition | NamedParts
-    epsilon: Fraction
-    delta: Fraction
-
     name: ClassVar[str] = "Parts"
     about: ClassVar[str] = "A balance for each of some disjoint parts of the data."
 
-    @plain_arguments
-    def __init__(self, by: Any, epsilon: Number, delta: Number = 0) -> None:
-        made = parts(by)
-        if made.size > MOST_PARTS:
-            raise ParameterError.of(
-                counted(made.size, "part"),
-                f"a sub-session keeps the balance of at most {MOST_PARTS} parts",
-                "declare fewer, wider bins",
-            )
-        if not made.apart:
-            raise ParameterError.of(
-                made.text, "parts of a sub-session are disjoint: no row is in two", "declare the bins of a column"
-            )
-        object.__setattr__(self, "by", made)
-        for name, value, least in (("epsilon", epsilon, EPSILON_STEP), ("delta", delta, Fraction(0))):
-            number = rational(value, name)
-            most = LARGEST_EPSILON if name == "epsilon" else 1
-            if not least <= number <= most:
-                low = "above 0" if least else "at least 0"
-                raise ParameterError.of(text(number), f"{name} must be {low} and at most {most:,}", "give another one")
-            object.__setattr__(self, name, number)
+    by: Reads[Any, Partition | NamedParts] = parameter(reads=DisjointParts())
+    epsilon: Exact = parameter(reads=Epsilon())
+    delta: Exact = parameter(reads=Probability(zero=True), default=0)
 
     # ------------------------------------------------------------ as texts
-
-    def parameters(self) -> dict[str, str]:
-        by = canonical(self.by.to_json()).decode()
-        return {"by": by, "epsilon": text(self.epsilon), "delta": text(self.delta)}
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, str]) -> Parts:
-        return cls(parts_of(json.loads(parameters["by"])), parameters["epsilon"], parameters["delta"])
-
-    @classmethod
-    def longest(cls, name: str) -> int:
-        """How many characters the text of a parameter may have: the bins of many parts take some."""
-        return 1 << 16 if name == "by" else LONGEST
 
     @classmethod
     def use_from_parameters(cls, parameters: dict[str, str]) -> PartAsk:

@@ -493,7 +493,7 @@ NUMBERS = Domain.integers(0, 3, column="n")
             Question.of(NUMBERS, {"when": Between(1)}),
             ROW,
             StatisticKind.DENSE,
-            "a column of times is counted by stretches of time",
+            "a column of times is filtered by dates",
         ),
         (Question.of(NUMBERS), Unit("user"), StatisticKind.DENSE, "got user; its columns"),
         (Question.of(NUMBERS), Unit("when"), StatisticKind.DENSE, "a column of times is counted by stretches of time"),

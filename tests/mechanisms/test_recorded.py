@@ -5,7 +5,8 @@ parameters drawn at random from small and large epsilons, caps, domains and unit
 ledger names the parameters of a release and nothing that follows from them; so what follows may never change. Four
 labels were put right since: an error of a count that a public n does not allow is a bound, and was called exact. Two
 records told of units that come or go were refused then. How far a listed item may lie below its rank was bounded by a
-sum over draws; it is the worst case over all counts now, which is never more.
+sum over draws; it is the worst case over all counts now, which is never more. What Marginals say was recorded when they
+were made.
 """
 
 from __future__ import annotations
@@ -47,6 +48,14 @@ RECORDS = {
     "records 2^5": dv.Question.records([dv.Domain.integers(0, 1, column=name) for name in "abcde"]),
     "records 2^64": dv.Question.records([dv.Domain.integers(0, 2**64 - 1, column="a")]),
 }
+TABLES = {
+    "2 × 3 × 4": dv.Question.of(
+        dv.Domain.product(*[dv.Domain.integers(1, size, column=name) for name, size in (("a", 2), ("b", 3), ("c", 4))])
+    ),
+    "7 × 100": dv.Question.of(
+        dv.Domain.product(*[dv.Domain.integers(1, size, column=name) for name, size in (("a", 7), ("b", 100))])
+    ),
+}
 QUESTIONS |= RECORDS
 UNITS = {
     "row": Unit("row"),
@@ -65,7 +74,7 @@ def said(case: dict[str, Any]) -> dict[str, Any] | str:
     """What the parameters of a case say now, in the form of the record."""
     mechanism = REGISTRY[case["mechanism"]].from_parameters(case["parameters"])
     try:
-        bound = mechanism.bind(QUESTIONS[case["question"]], UNITS[case["unit"]])
+        bound = mechanism.bind((QUESTIONS | TABLES)[case["question"]], UNITS[case["unit"]])
     except ParameterError:
         return "refused"
     price, charged = bound.price, payable(to_approx(bound.price.loss))

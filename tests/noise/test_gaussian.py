@@ -219,3 +219,15 @@ def test_a_level_that_floats_take_for_zero_has_its_quantile_too(two_sided: int, 
     law, beta = DiscreteGaussian(Fraction(4)), Fraction(1, 10**400)
     found = law.joint_quantile(beta, two_sided, one_sided)
     assert law.holds(found, beta, two_sided, one_sided) and law.is_least(found, beta, two_sided, one_sided)
+
+
+@pytest.mark.parametrize("variance", [Fraction(laws.MOST_ADDED**2 + 1), Fraction(7 * laws.MOST_ADDED**2, 3)])
+def test_far_tails_are_enclosed_without_large_numbers(variance: Fraction) -> None:
+    """From where weights are below what the precision is for, a tail is between 0 and a bound that holds it."""
+    for precision in (1, 2, 4):
+        start = math.isqrt(int(8 * precision * variance)) + 1
+        low, high = laws._beyond(variance, start, precision)
+        near_low, near_high = laws._beyond(variance, start, 256)
+        assert low == 0 < near_low <= near_high <= high
+    low, high = laws._beyond(variance, 2**60, 128)
+    assert low == 0 < high < Fraction(1, 10**200) and high.denominator.bit_length() < 20_000

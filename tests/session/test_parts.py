@@ -175,8 +175,8 @@ def test_a_unit_keeps_its_parts_whatever_is_asked(tmp_path: Path) -> None:
     [
         (lambda: dv.Parts({"all": {"month": [1, 2]}, "some": {"month": [2]}}, 1), "disjoint"),
         (lambda: dv.Parts(dv.Domain.integers(0, 200, column="month"), 1), "at most 100 parts"),
-        (lambda: dv.Parts(MONTHS, 0), "epsilon must be above 0"),
-        (lambda: dv.Parts(MONTHS, 1, 2), "delta must be at least 0"),
+        (lambda: dv.Parts(MONTHS, 0), "epsilon must be"),
+        (lambda: dv.Parts(MONTHS, 1, 2), "delta must lie"),
         (lambda: dv.Parts("month", 1), "declared domain"),
         (lambda: dv.Parts(MONTHS, 1).price(Unit("month", max_bins=1)), "makes no parts"),
         (lambda: dv.Parts(MONTHS, 1).price(Unit("row", relation="replace-one", n=9)), "added or removed"),

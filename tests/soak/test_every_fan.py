@@ -8,14 +8,29 @@ from fractions import Fraction
 from typing import Any
 
 from dpviz.errors import DpvizError
-from dpviz.mechanisms import REGISTRY
+from dpviz.mechanisms import REGISTRY, Marginals
+from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
+from dpviz.model.question import Question
 from dpviz.planning.sheet import PlanSheet
 from tests.mechanisms.test_recorded import QUESTIONS, RECORDS, UNITS
 from tests.planning.test_fans import MOST
 from tests.planning.work import at_most
 from tests.soak.amounts import record, rounds
 
+TABLES = {
+    f"{first} × {second} × 4 bins": Question.of(
+        Domain.product(
+            Domain.integers(1, first, column="a"),
+            Domain.integers(1, second, column="b"),
+            Domain.integers(1, 4, column="c"),
+        )
+    )
+    for first, second in ((2, 3), (50, 40), (7, 1000))
+}
+"""Several columns, for what asks about the tables of some of them."""
+
+ASKED = QUESTIONS | TABLES
 CAPS = (None, 1, 3, 1000, 10**6, 2**60)
 DELTAS = ("1e-100", "1e-6", "0.999")
 SAMPLERS = ("auto", "geosample", "fastsample")
@@ -41,6 +56,12 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "cap": cap,
             "sampler": sampler,
             "field": chance.choice(("auto", "mersenne", "proth", "paper")),
+        },
+        "Marginals": {
+            "ways": chance.choice((1, 2, 3)),
+            "weights": chance.choice((None, {("a", "b"): 7}, {("b",): 1, (): 2, ("a", "c"): 0})),
+            "total": chance.choice(("fitted", "public")),
+            **chance.choice(({}, {"base": "gaussian", "delta": delta})),
         },
         "Tree": {
             "branching": chance.choice(("auto", 2, 16, 1000)),
@@ -97,6 +118,8 @@ def cases(number: int) -> Iterator[tuple[Mechanism, str, str, Fraction]]:
         name = list(REGISTRY)[round_ % len(REGISTRY)]
         top = Fraction(10) ** chance.randint(-9, 3) * chance.choice((1, Fraction(1, 3), Fraction(7, 8)))
         asked = RECORDS if REGISTRY[name].draws_records else [key for key in QUESTIONS if key not in RECORDS]
+        if name == Marginals.name:
+            asked = TABLES
         yield drawn(name, chance), chance.choice(list(asked)), chance.choice(list(UNITS)), top
 
 
@@ -105,7 +128,7 @@ def test_every_fan_is_built_in_bounded_work() -> None:
     for mechanism, question, unit, top in cases(rounds(1000)):
         with at_most(MOST):
             try:
-                sheet = PlanSheet(QUESTIONS[question], UNITS[unit], mechanism.with_epsilon(top), top).to_json()
+                sheet = PlanSheet(ASKED[question], UNITS[unit], mechanism.with_epsilon(top), top).to_json()
             except DpvizError:
                 refused += 1
                 continue
