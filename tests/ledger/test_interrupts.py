@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -17,8 +18,15 @@ from tests.session.sources import KnownCounts
 BINS = dv.Domain.integers(0, 3, column="x")
 
 
+@pytest.fixture(autouse=True)
+def interrupts() -> Iterator[None]:
+    """Python's own answer to Ctrl-C: a shell that starts the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_ctrl_c_while_a_ledgers_server_is_away_withdraws_what_was_not_charged(server: Server) -> None:
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     url = server.url(server.schema(), user=OWNER)
     it = Session(KnownCounts([1, 2, 3, 4]), dv.Unit(noun="person"), dv.Budget(2), url)
     it.release(BINS, dv.Dense("1/4"))
