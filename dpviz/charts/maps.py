@@ -15,7 +15,7 @@ from dpviz.charts.counts import histogram
 from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Palette, Theme, palette
-from dpviz.charts.words import capital, measured, often, reach, shown, spread, wrapped
+from dpviz.charts.words import capital, measured, often, reach, shortened, shown, spread, wrapped
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.answers import Between
@@ -302,7 +302,7 @@ class _Map:
             {
                 "x": self.left + (at + 0.5) * self.cell,
                 "y": HEAD / 2,
-                "text": _cut(name, max(self.cell * every, 24.0)),
+                "text": shortened(name, max(self.cell * every, 24.0), SMALL),
                 "align": "center",
                 "fill": ink,
             }
@@ -313,14 +313,20 @@ class _Map:
             {
                 "x": 0,
                 "y": HEAD + (at + 0.5) * ROW,
-                "text": _cut(self.down.label(at), self.left - GAP),
+                "text": shortened(self.down.label(at), self.left - GAP, SMALL),
                 "align": "left",
                 "fill": ink,
             }
             for at in range(self.down.size)
         ]
         both = f"{self.down.columns_text} × {self.across.columns_text}".replace("_", " ")
-        corner = {"x": 0, "y": HEAD / 2, "text": _cut(both, self.left - GAP), "align": "left", "fill": quiet}
+        corner = {
+            "x": 0,
+            "y": HEAD / 2,
+            "text": shortened(both, self.left - GAP, SMALL),
+            "align": "left",
+            "fill": quiet,
+        }
         return [corner, *above, *beside]
 
     def _margins(self) -> list[dict[str, Any]]:
@@ -400,14 +406,6 @@ def _between(one: str, other: str, share: float) -> str:
         for a, b in zip(light(one), light(other), strict=True)
     ]
     return "#" + "".join(f"{round(255 * part ** (1 / 2.2)):02x}" for part in mixed)
-
-
-def _cut(words: str, room: float) -> str:
-    """As much of a name as there is room for."""
-    if measured(words, SMALL) <= room:
-        return words
-    kept = next((size for size in range(len(words), 0, -1) if measured(words[:size] + "…", SMALL) <= room), 1)
-    return words[:kept] + "…"
 
 
 @plain_arguments

@@ -17,7 +17,7 @@ from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
 from dpviz.charts.ticks import lies, ticks
-from dpviz.charts.words import capital, known, measured, often, shown, spread, wrapped
+from dpviz.charts.words import capital, known, measured, often, shortened, shown, spread, wrapped
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.domain import Domain
@@ -388,7 +388,7 @@ class _Bars:
                 marks.text(along(left, 0) + 6, top + ROW / 2, "nothing is shown", marks.colours.quiet)
             for place, (label, value, text) in enumerate(zip(panel.labels, panel.values, panel.texts, strict=True)):
                 y = top + ROW * place + ROW / 2
-                marks.text(left, y, _cut(label, names - 8), marks.colours.ink)
+                marks.text(left, y, shortened(label, names - 8), marks.colours.ink)
                 low, high = sorted((along(left, 0), along(left, value)))
                 marks.rect(low, y - 6, high, y + 6, marks.ink.pale)
                 end = high
@@ -401,7 +401,7 @@ class _Bars:
         marks.tall = sum(tops) - HEAD
 
     def _head(self, left: float, y: float, name: str, room: float) -> None:
-        self.marks.text(left, y, _cut(name, room, SMALL), self.marks.colours.ink, size=SMALL, bold=True)
+        self.marks.text(left, y, shortened(name, room, SMALL), self.marks.colours.ink, size=SMALL, bold=True)
 
     @staticmethod
     def _bars(panel: _Part, pitch: float) -> Iterator[tuple[_Bar, float]]:
@@ -444,7 +444,7 @@ class _Lists:
             top = HEAD
         filled = marks.colours.ink if release.teaching is None else marks.ink.strong
         for name, items in self.items.items():
-            marks.text(0, top + CELL / 2, _cut(name, names - 12, SMALL), marks.colours.ink, size=SMALL, bold=True)
+            marks.text(0, top + CELL / 2, shortened(name, names - 12, SMALL), marks.colours.ink, size=SMALL, bold=True)
             shown_items = [*items, *["⊥"] * ended[name]]
             for place, item in enumerate(shown_items):
                 bottom = ended[name] and place == len(items)
@@ -453,7 +453,7 @@ class _Lists:
                 line = marks.colours.ink if bottom else filled
                 marks.cells.append({"x": x, "x2": x + cell, "y": down, "y2": down + CELL, "fill": fill, "line": line})
                 over = marks.colours.ink if bottom else marks.colours.ground
-                marks.text(x + cell / 2, down + CELL / 2, _cut(item, cell - 6), over, align="center")
+                marks.text(x + cell / 2, down + CELL / 2, shortened(item, cell - 6), over, align="center")
             top += max(1, math.ceil(len(shown_items) / across)) * (CELL + 3) + 4
         marks.tall = top
         self.sentences = [
@@ -477,11 +477,3 @@ def _ticks(low: float, high: float, most: float) -> list[int]:
                 step = scale * power
                 return list(range(math.ceil(low / step) * step, math.floor(high) + 1, step))
         power *= 10
-
-
-def _cut(words: str, room: float, size: float = FLOOR) -> str:
-    """As much of a name as there is room for."""
-    if measured(words, size) <= room:
-        return words
-    kept = next((many for many in range(len(words), 0, -1) if measured(words[:many] + "…", size) <= room), 1)
-    return words[:kept] + "…"

@@ -34,6 +34,14 @@ def measured(words: str, size: float = FLOOR) -> float:
     )
 
 
+def shortened(words: str, room: float, size: float = FLOOR) -> str:
+    """As much of a name as there is room for."""
+    if measured(words, size) <= room:
+        return words
+    kept = next((many for many in range(len(words), 0, -1) if measured(words[:many] + "…", size) <= room), 1)
+    return words[:kept] + "…"
+
+
 def wrapped(words: str, width: float, size: float, most: int = 4) -> list[str]:
     """The words in lines that fit into `width` pixels, at most so many; a longer text ends in an ellipsis."""
     kept = words.replace(" = ", "\u00a0=\u00a0")
