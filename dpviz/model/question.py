@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module, shown, single_arguments
-from dpviz.errors import DomainError, ParameterError
+from dpviz.errors import DomainError, ParameterError, short
 from dpviz.exact import Number, text, whole
 from dpviz.model import times
 from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
@@ -37,6 +37,13 @@ class Between:
 
     @plain_arguments
     def __init__(self, low: Number | None = None, high: Number | None = None) -> None:
+        for end in (low, high):
+            if isinstance(end, str) and times.meant_as_time(end):
+                raise ParameterError.of(
+                    short(end, 40),
+                    "a date has its year first, dashes, and two digits for the month and the day",
+                    times.HOW,
+                )
         dated = [isinstance(end, str) and times.looks_like_time(end) for end in (low, high)]
         if any(dated) and not all(of or end is None for of, end in zip(dated, (low, high), strict=True)):
             raise ParameterError.of(

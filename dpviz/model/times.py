@@ -29,11 +29,17 @@ LENGTHS: Final = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
 """Bins that are all equally long, in microseconds."""
 
 _TEXT = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?)?)?", re.ASCII)
+_MEANT = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?!\d)", re.ASCII)
 
 
 def looks_like_time(text: str) -> bool:
     """Whether a text is written as a date or a time is, be it one of the calendar or not."""
     return _TEXT.fullmatch(text.strip()) is not None
+
+
+def meant_as_time(text: str) -> bool:
+    """Whether a text that is no number has the three parts of a date, written otherwise: "2012/02/29", "29.2.2012"."""
+    return _MEANT.match(text.strip()) is not None and not looks_like_time(text)
 
 
 def span(text: str, name: str) -> tuple[int, int]:
