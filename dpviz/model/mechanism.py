@@ -142,6 +142,10 @@ class Bound:
         is none, or it is this one."""
         return None
 
+    def rho_against(self, unit: Unit) -> Fraction | None:
+        """The rho of its noise for this unit in place of its own, where it is Gaussian noise on counts; else None."""
+        return None
+
     @property
     def item_price(self) -> StepPrice | None:
         """What one item of a list costs, and what composition adds, where the price is made up of such steps."""

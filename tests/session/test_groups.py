@@ -16,7 +16,7 @@ from dpviz.errors import BudgetExceeded, DomainError, ParameterError, ReleaseFor
 from dpviz.mechanisms.groups import Groups, touched
 from dpviz.model.mechanism import Bound
 from dpviz.model.question import NamedParts
-from dpviz.privacy.loss import ApproxDP, PureDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP
 from dpviz.privacy.parallel import parallel
 from dpviz.session.session import Session
 
@@ -136,6 +136,22 @@ def test_parallel_parts_of_a_row_cost_what_one_answer_costs() -> None:
         dv.Question(KINDS, by=dv.Partition(MONTHS)), dv.Unit("row", "replace-one", n=9)
     )
     assert replaced.each.price.loss == PureDP(Fraction(3, 2)) and replaced.price.loss == PureDP(Fraction(3))
+
+
+def test_gaussian_parts_pay_their_rho_under_a_zcdp_budget(tmp_path: Path) -> None:
+    budget = dv.Budget(epsilon="3", delta="1e-5", filter="zcdp")
+    it = Session(frame(), dv.Unit("user", max_bins=2), budget, tmp_path / "rho.ledger", dataset="kinds")
+    by = dv.Partition(MONTHS, max_parts=2)
+    noise, whole = dv.Dense("1", base="gaussian", delta="1e-6"), it.remaining.parts["rho"]
+    plan = it.plan(KINDS, noise, by=by)
+    alone = plan.bound.each.price.zcdp_steps.rho  # type: ignore[attr-defined]
+    assert plan.way == "parallel" and plan.price.zcdp_steps == ZCDP(2 * alone)
+    release = it.release(KINDS, noise, by=by)
+    assert whole - it.remaining.parts["rho"] == 2 * alone <= Fraction(1, 20)
+    assert it.remaining.parts["delta"] == it.remaining.caps["delta"], "rho alone is booked"
+    assert dv.load(release.save(tmp_path / "rho.json"), ledger=it) == release
+    one = it.plan(KINDS, noise).price.zcdp_steps
+    assert isinstance(one, ZCDP) and one.rho * Fraction(99, 100) < 2 * alone <= one.rho, "as one answer"
 
 
 # ---------------------------------------------------------------- one entry
