@@ -11,6 +11,8 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
 from dpviz.mechanisms.gaussian import GAUSSIAN, epsilon_for
+from dpviz.mechanisms.one_domain import product
+from dpviz.mechanisms.opened_parts import opened
 from dpviz.model.answers import Answer, Grouped
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.grouped import GroupedLaw
@@ -63,7 +65,8 @@ class Groups(Around):
     inner  the mechanism, as it would be written for one question
     way    "parallel": each part costs what one unit's parts may cost together, for the unit counts in `max_parts` of
            them at most; "sequence": the prices of all parts add up; "zcdp": lists whose symbols add up as
-           zero-concentrated, over the parts that a unit may count in
+           zero-concentrated, over the parts that a unit may count in; "product": one question about the product of the
+           parts and the bins (`one_domain`); "sub-session": one that is opened and asked (`opened_parts`)
 
     Made by `session.plan(question, mechanism, by=...)`, which compares the ways, and by `session.release`.
 
@@ -110,7 +113,7 @@ class Groups(Around):
     def __repr__(self) -> str:
         return f"{self.inner!r}, {CALLED[self.way]}"
 
-    def bind(self, question: Question, unit: Unit) -> GroupsBound:
+    def bind(self, question: Question, unit: Unit) -> Bound:
         """Share the price, and bind what answers each part. Raises ParameterError on public facts only."""
         if question.by is None or question.part is not None:
             raise ParameterError.of(
@@ -118,12 +121,15 @@ class Groups(Around):
                 "Groups answers a question about each part",
                 "give by= to session.plan or session.release",
             )
+        self._check(question.by, unit)
+        if self.way == "product":
+            return product(self, self.inner, question, question.by, unit)
+        if self.way == "sub-session":
+            return opened(self, self.inner, question, question.by, unit)
         return GroupsBound(self, question, unit, self._each(question, question.by, unit))
 
-    def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
-        """What answers the first part: every part is answered alike."""
-        first, given = question.in_parts()[0], self.inner.parameters()
-        if not given.get("epsilon"):
+    def _check(self, by: Partition | NamedParts, unit: Unit) -> None:
+        if not self.inner.parameters().get("epsilon"):
             raise ParameterError.of(
                 repr(self.inner), "the price of all parts is given as epsilon, and shared out", "give epsilon"
             )
@@ -131,6 +137,10 @@ class Groups(Around):
             raise ParameterError.of(
                 unit.of, "the column of the unit makes no parts, for whom it names is private", "ask by another column"
             )
+
+    def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
+        """What answers the first part: every part is answered alike."""
+        first, given = question.in_parts()[0], self.inner.parameters()
         epsilon, delta = Fraction(given["epsilon"]), Fraction(given.get("delta") or 0)
         few = touched(by, unit)
         if self.way == "zcdp":

@@ -85,6 +85,7 @@ def test_twelve_lists_where_an_aircraft_counts_in_six_months() -> None:
         "parallel",
         "sequence",
         "zcdp",
+        "sub-session",
     }
     draws = [lesson.draw("destination", lists, by=by) for _ in range(20)]
     fleet = flights.assign(month=flights["scheduled_minute"].map(lambda minute: months().index(int(minute))))

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.model.domain import Domain
+from dpviz.model.domain import BETWEEN, Domain
 
 Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
 
@@ -55,6 +55,26 @@ def are_labels(labels: Labels, domain: Domain) -> bool:
     if not domain.declared:
         return set(map(type, labels)) <= {str}
     return all(isinstance(label, int) and 0 <= label < domain.size for label in labels)
+
+
+def apart(labels: Labels, by: Domain, domain: Domain) -> list[tuple[list[int], Labels]]:
+    """Of labels of the product `by` * `domain`: for each bin of `by` the places of those in it, and their labels."""
+    found: list[tuple[int, Any]]
+    if domain.declared:
+        found = [divmod(int(label), domain.size) for label in labels]
+    else:
+        found = [_named(str(label), by) for label in labels]
+    placed: list[list[int]] = [[] for _ in range(by.size)]
+    for place, (part, _) in enumerate(found):
+        placed[part].append(place)
+    return [(places, tuple(found[place][1] for place in places)) for places in placed]
+
+
+def _named(label: str, by: Domain) -> tuple[int, str]:
+    """The bin that the label of a product with keys begins with, and the key. One name may begin with another."""
+    heads = [(part, by.label(part) + BETWEEN) for part in range(by.size)]
+    part, head = max((one for one in heads if label.startswith(one[1])), key=lambda one: len(one[1]))
+    return part, label[len(head) :]
 
 
 def shown_labels(labels: Labels, domain: Domain) -> list[str]:
