@@ -24,7 +24,7 @@ from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
 from dpviz.privacy.composition import basic
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
 from dpviz.privacy.parallel import moved, parallel, share
 from dpviz.privacy.range_bounded import calibrate
 from dpviz.privacy.unit import Unit
@@ -246,6 +246,16 @@ def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
     return moved(alone.rho, 4 * alone.rho if both is None else both, few, by.size)
 
 
+def steps_together(each: Bound, unit: Unit, way: Way) -> RangeBounded | None:
+    """The steps of the lists about all parts that one unit counts in, where each is made of such; else None. Of lists
+    that a replaced unit leaves or enters, no such sum says what they cost."""
+    by, alone = each.question.by, each.price.zcdp_steps
+    if by is None or not isinstance(alone, RangeBounded) or (way != "sequence" and unit.relation == "replace-one"):
+        return None
+    times = by.size if way == "sequence" else touched(by, unit)
+    return RangeBounded(alone.epsilon, times * alone.delta, steps=times * alone.steps, rounds=times * alone.rounds)
+
+
 # ---------------------------------------------------------------- bound
 
 
@@ -299,7 +309,8 @@ class GroupsBound(Bound):
             lists = changed(by, unit)
             moves = "" if lists == few else f", and so many others where it is replaced: {lists:,} in all"
             loss = ApproxDP(asked, Fraction(given["delta"]))
-            return Guarantee(loss, unit, f"{rule}: {counted(few, 'list')} of one {unit.noun}{moves}", requested=asked)
+            rule = f"{rule}: {counted(few, 'list')} of one {unit.noun}{moves}"
+            return Guarantee(loss, unit, rule, requested=asked, zcdp_steps=steps_together(self.each, unit, self.way))
         rho, losses = rho_together(self.each, unit, self.way), [each.loss] * by.size
         if self.way == "sequence":
             rule = f"{each.rule}; {counted(by.size, 'part')} add up by {'basic composition' if rho is None else 'ρ'}"
@@ -309,9 +320,9 @@ class GroupsBound(Bound):
         if rho is not None:
             loss = ApproxDP(asked, Fraction(given["delta"]))  # more than this rho nobody pays for
             return Guarantee(loss, unit, f"{rule}, {ZCDP(rho).short} in all", requested=asked, zcdp_steps=ZCDP(rho))
-        if self.way == "sequence":
-            return Guarantee(basic(losses), unit, rule, requested=asked)
-        return Guarantee(parallel(losses, few, unit.relation), unit, rule, requested=asked)
+        together = basic(losses) if self.way == "sequence" else parallel(losses, few, unit.relation)
+        steps = steps_together(self.each, unit, self.way)
+        return Guarantee(together, unit, rule, requested=asked, zcdp_steps=steps)
 
     @property
     def space(self) -> Space:

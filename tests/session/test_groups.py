@@ -155,6 +155,34 @@ def test_gaussian_parts_pay_their_rho_under_a_zcdp_budget(tmp_path: Path) -> Non
     assert isinstance(one, ZCDP) and one.rho * Fraction(99, 100) < 2 * alone <= one.rho, "as one answer"
 
 
+@pytest.mark.parametrize("way", ["parallel", "sequence", "zcdp"])
+def test_lists_pay_their_steps_under_a_zcdp_budget(tmp_path: Path, way: Any) -> None:
+    """As many as one unit may count in: two lists of two symbols, or all three where they are asked in sequence."""
+    budget = dv.Budget(epsilon="9", delta="1e-4", filter="zcdp")
+    it = Session(frame(), dv.Unit("user", max_bins=2), budget, tmp_path / "steps.ledger", dataset="kinds")
+    by, before = dv.Partition(MONTHS, max_parts=2), it.remaining.parts
+    plan = it.plan("kind", LISTS, by=by, way=way)
+    step, lists = plan.bound.each.step_price, 3 if way == "sequence" else 2  # type: ignore[attr-defined]
+    it.release("kind", LISTS, by=by, way=way)
+    spent = {part: before[part] - it.remaining.parts[part] for part in before}
+    squares = lists * 2 * step.step**2 / 8
+    assert squares <= spent["rho"] < squares + Fraction(1, 10**11)
+    assert spent["delta"] == lists * step.delta and 0 < spent["shift"] < 3 * lists * step.delta
+
+
+def test_a_list_of_a_row_pays_what_one_list_pays_under_a_zcdp_budget() -> None:
+    bound = Groups(LISTS, "parallel").bind(
+        dv.Question(dv.Domain.keys(column="kind"), by=dv.Partition(MONTHS)), dv.Unit()
+    )
+    alone = LISTS.bind(dv.Question(dv.Domain.keys(column="kind")), dv.Unit()).price
+    assert bound.price.zcdp_steps == alone.zcdp_steps and bound.price.loss == alone.loss
+    swapped = dv.Unit("user", "replace-one", max_bins=2)
+    by = dv.Partition(MONTHS, max_parts=2)
+    for way in ("parallel", "zcdp"):
+        bound = Groups(LISTS, way).bind(dv.Question(dv.Domain.keys(column="kind"), by=by), swapped)  # type: ignore[arg-type]
+        assert bound.price.zcdp_steps is None, "no sum of steps says what lists cost that a unit leaves and enters"
+
+
 # ---------------------------------------------------------------- one entry
 
 
