@@ -271,6 +271,19 @@ def test_a_list_that_ends_says_so_for_every_part() -> None:
     assert "above the 13th count of all parts" in drawn.groups["3"].sureness()[1]
 
 
+@pytest.mark.parametrize("way", ["product", "parallel"])
+def test_a_part_without_a_place_has_no_rows_and_leaves_ranks_whole(way: Any) -> None:
+    two = pd.DataFrame({"month": [1, 2] * 400, "kind": ["a", "b"] * 400})
+    lists = dv.TopK(1, 2, epsilon="3", delta="1e-5") if way == "parallel" else dv.TopK(1, 4, epsilon="3", delta="1e-5")
+    drawn = dv.teaching(two, seed=1).draw(KINDS, lists, by=MONTHS, way=way)
+    assert [part.items for part in drawn.groups.values()] == [["a"], ["b"], []]
+    shown = drawn.to_frame()
+    assert shown["month"].tolist() == ["1", "2"] and shown["rank"].dtype == "int64" == shown["below_all"].dtype
+    assert drawn.groups["3"].chart() is not None and drawn.groups["3"].to_frame().empty
+    nobody = dv.teaching(two.head(0), seed=1).draw(KINDS, lists, by=MONTHS, way=way)
+    assert nobody.to_frame().columns[:3].tolist() == ["month", "rank", "item"] and nobody.to_frame().empty
+
+
 # ---------------------------------------------------------------- refused
 
 OTHERS: dict[str, tuple[Any, Any, str]] = {
