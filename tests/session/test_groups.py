@@ -81,12 +81,8 @@ def test_twelve_lists_where_an_aircraft_counts_in_six_months() -> None:
     by = dv.Partition(months(), max_parts=6)
     lists = dv.TopK(10, 50, epsilon="3", delta="1e-5")
     plan = lesson.plan("destination", lists, by=by)
-    assert plan.way == "zcdp" and {way for way, bound in plan.ways.items() if isinstance(bound, Bound)} == {
-        "parallel",
-        "sequence",
-        "zcdp",
-        "sub-session",
-    }
+    possible = {way for way, bound in plan.ways.items() if isinstance(bound, Bound)}
+    assert plan.way == "zcdp" and possible >= {"parallel", "sequence", "zcdp", "sub-session"}
     draws = [lesson.draw("destination", lists, by=by) for _ in range(20)]
     fleet = flights.assign(month=flights["scheduled_minute"].map(lambda minute: months().index(int(minute))))
     fleet = fleet.drop_duplicates(["aircraft", "destination", "month"])

@@ -12,10 +12,11 @@ import pytest
 
 import dpviz as dv
 from dpviz.engines import as_source
-from dpviz.errors import ParameterError, ReleaseFormat
+from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.one_domain import ProductBound
 from dpviz.model.answers import Grouped, Ranked, SparseTable, Table
+from dpviz.model.answers.labels import apart
 from dpviz.model.laws import law_from_json
 from dpviz.model.laws.shared_list import SharedListLaw
 from dpviz.model.mechanism import Bound
@@ -310,9 +311,27 @@ def test_what_makes_no_product_is_refused_in_words(tmp_path: Path, name: str) ->
     assert it.remaining.epsilon == 12 and len(it.releases) == 0
 
 
-def test_keys_that_nobody_declared_make_no_product_yet(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError):
-        session(tmp_path).release("kind", LISTS, by=MONTHS, way="product")
+@pytest.mark.parametrize("mechanism", [LISTS, dv.Stability("3", "1e-5")], ids=repr)
+def test_keys_that_nobody_declared_are_cut_where_they_make_a_product(tmp_path: Path, mechanism: Any) -> None:
+    it, keys = session(tmp_path), dv.Domain.keys(column="kind")
+    try:
+        _ = MONTHS * keys
+    except DomainError:
+        with pytest.raises(ParameterError, match="a product is made"):
+            it.release(keys, mechanism, by=MONTHS, way="product")
+        return
+    release = it.release(keys, mechanism, by=MONTHS, way="product")
+    assert {"a", "b"} <= set(release.groups["1"].labels) and set(release.groups["3"].labels) >= {"c", "d"}
+    assert dv.load(release.save(tmp_path / "keys.json"), ledger=it) == release
+
+
+def test_labels_of_a_product_with_keys_are_those_of_its_parts() -> None:
+    """They begin with the number of the declared bin: of one of twelve months, or of a month and one of four kinds."""
+    months, keys = dv.Domain.integers(1, 12, column="month"), dv.Domain.keys(column="word")
+    found = apart(("05ATL", "11BOS", "057", "00"), months, keys)
+    assert found[5] == ([0, 2], ("ATL", "7")) and found[11] == ([1], ("BOS",)) and found[0] == ([3], ("",))
+    assert sum(len(places) for places, _ in found) == 4
+    assert apart((17, 5, 4), months, KINDS)[1] == ([1, 2], (1, 0)) and apart((17,), months, KINDS)[4] == ([0], (1,))
 
 
 # ---------------------------------------------------------------- a sub-session

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from operator import lt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.model.domain import BETWEEN, Domain
+from dpviz.model.domain import Domain
 
 Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
 
@@ -63,18 +64,22 @@ def apart(labels: Labels, by: Domain, domain: Domain) -> list[tuple[list[int], L
     if domain.declared:
         found = [divmod(int(label), domain.size) for label in labels]
     else:
-        found = [_named(str(label), by) for label in labels]
+        found = [_keyed(str(label), by, domain) for label in labels]
     placed: list[list[int]] = [[] for _ in range(by.size)]
     for place, (part, _) in enumerate(found):
         placed[part].append(place)
     return [(places, tuple(found[place][1] for place in places)) for places in placed]
 
 
-def _named(label: str, by: Domain) -> tuple[int, str]:
-    """The bin that the label of a product with keys begins with, and the key. One name may begin with another."""
-    heads = [(part, by.label(part) + BETWEEN) for part in range(by.size)]
-    part, head = max((one for one in heads if label.startswith(one[1])), key=lambda one: len(one[1]))
-    return part, label[len(head) :]
+def _keyed(label: str, by: Domain, domain: Domain) -> tuple[int, str]:
+    """The bin of `by` and the label in `domain` of a bin of their product with unknown keys. Such a label begins with
+    the number of the bin of all declared columns, in as many digits as the last one has; the keys follow."""
+    sizes = [axis.size for axis in domain.factors if axis.declared]
+    own = prod(sizes)
+    digits = len(str(by.size * own - 1))
+    part, place = divmod(int(label[:digits]), own)
+    number = str(place).zfill(len(str(own - 1))) if sizes else ""
+    return part, number + label[digits:]
 
 
 def shown_labels(labels: Labels, domain: Domain) -> list[str]:
