@@ -7,6 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -145,6 +147,20 @@ def test_a_user_counts_in_few_bins_of_all_parts_together() -> None:
     assert one.sum() == 300 < sum(parts)
     assert "one user counts in 1 bin of all parts together" == bound.leaves_out
     assert "one user counts in 1 of them at most" in bound.price.rule
+
+
+@pytest.mark.parametrize("mechanism", [dv.Dense("3"), LISTS], ids=repr)
+def test_an_sql_engine_counts_a_product_as_pandas_does(mechanism: Any) -> None:
+    table = frame()
+    connection = duckdb.connect()
+    connection.register("held", table)
+    bound = bound_of(mechanism, dv.Unit("user", max_bins=1), 2)
+    sources = (
+        as_source(table, name="kinds", schema=None),
+        as_source(connection.table("held"), name="kinds", schema=None),
+    )
+    taken = [bound.counted(source).settled().take() for source in sources]  # type: ignore[attr-defined]
+    assert all(np.array_equal(one, other) for one, other in zip(*taken, strict=True)), "counts, or items and counts"
 
 
 def test_a_way_that_leaves_something_out_is_not_taken_unasked() -> None:
