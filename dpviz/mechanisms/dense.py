@@ -194,6 +194,13 @@ class DenseBound(Bound):
             return rival.bind(self.question, self.unit)
         return None
 
+    def rho_against(self, unit: Unit) -> Fraction | None:
+        """Squared distances divide rho as they divide the variance."""
+        noise = self.noise
+        if isinstance(noise, BoundNoise):
+            return None
+        return noise.rho * unit.l2_squared(self.question.bins) / noise.l2_squared
+
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()
 

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
+from dpviz.mechanisms.gaussian import GAUSSIAN, epsilon_for
+from dpviz.mechanisms.one_domain import product
+from dpviz.mechanisms.opened_parts import opened
 from dpviz.model.answers import Answer, Grouped
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.grouped import GroupedLaw
@@ -21,8 +24,8 @@ from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
 from dpviz.privacy.composition import basic
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP, PureDP
-from dpviz.privacy.parallel import parallel, share
+from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
+from dpviz.privacy.parallel import moved, parallel, share
 from dpviz.privacy.range_bounded import calibrate
 from dpviz.privacy.unit import Unit
 
@@ -62,14 +65,17 @@ class Groups(Around):
     inner  the mechanism, as it would be written for one question
     way    "parallel": each part costs what one unit's parts may cost together, for the unit counts in `max_parts` of
            them at most; "sequence": the prices of all parts add up; "zcdp": lists whose symbols add up as
-           zero-concentrated, over the parts that a unit may count in
+           zero-concentrated, over the parts that a unit may count in; "product": one question about the product of the
+           parts and the bins (`one_domain`); "sub-session": one that is opened and asked (`opened_parts`)
 
     Made by `session.plan(question, mechanism, by=...)`, which compares the ways, and by `session.release`.
 
     Privacy: parallel: `dpviz.privacy.parallel`. sequence: basic composition, Dwork, Roth 2014, Theorem 3.16. zcdp:
              the lists are the answers of a session of k symbols and one question for each part (Durfee, Rogers 2019,
              Theorem 2, repaired as `PayWhatYouGet` has it, with the zero-concentrated drift); those about parts in
-             which a unit does not count have the same law without it.
+             which a unit does not count have the same law without it. A unit that is replaced may leave its parts for
+             others: `dpviz.privacy.parallel.moved`. Gaussian noise, in parallel parts or one after the other: the rhos
+             of all parts that a unit counts in add up (Bun, Steinke 2016, Lemma 1.7).
     """
 
     inner: Mechanism
@@ -107,7 +113,7 @@ class Groups(Around):
     def __repr__(self) -> str:
         return f"{self.inner!r}, {CALLED[self.way]}"
 
-    def bind(self, question: Question, unit: Unit) -> GroupsBound:
+    def bind(self, question: Question, unit: Unit) -> Bound:
         """Share the price, and bind what answers each part. Raises ParameterError on public facts only."""
         if question.by is None or question.part is not None:
             raise ParameterError.of(
@@ -115,12 +121,15 @@ class Groups(Around):
                 "Groups answers a question about each part",
                 "give by= to session.plan or session.release",
             )
+        self._check(question.by, unit)
+        if self.way == "product":
+            return product(self, self.inner, question, question.by, unit)
+        if self.way == "sub-session":
+            return opened(self, self.inner, question, question.by, unit)
         return GroupsBound(self, question, unit, self._each(question, question.by, unit))
 
-    def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
-        """What answers the first part: every part is answered alike."""
-        first, given = question.in_parts()[0], self.inner.parameters()
-        if not given.get("epsilon"):
+    def _check(self, by: Partition | NamedParts, unit: Unit) -> None:
+        if not self.inner.parameters().get("epsilon"):
             raise ParameterError.of(
                 repr(self.inner), "the price of all parts is given as epsilon, and shared out", "give epsilon"
             )
@@ -128,11 +137,18 @@ class Groups(Around):
             raise ParameterError.of(
                 unit.of, "the column of the unit makes no parts, for whom it names is private", "ask by another column"
             )
+
+    def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
+        """What answers the first part: every part is answered alike."""
+        first, given = question.in_parts()[0], self.inner.parameters()
         epsilon, delta = Fraction(given["epsilon"]), Fraction(given.get("delta") or 0)
         few = touched(by, unit)
         if self.way == "zcdp":
-            return self._concentrated(first, unit, epsilon, delta, few)
+            return self._concentrated(first, by, unit, epsilon, delta)
+        gaussian = given.get("base") == GAUSSIAN
         if self.way == "sequence":
+            if gaussian:
+                return self._of_rho(first, unit, unit).bind(first, unit)
             return self._priced(*share(epsilon, delta, by.size, "add-remove")).bind(first, unit)
         if few == by.size:
             raise ParameterError.of(
@@ -140,9 +156,11 @@ class Groups(Around):
                 f"one {unit.noun} may count in all {counted(by.size, 'part')}, so their prices add up",
                 f"declare bins as parts, and in how many one {unit.noun} counts: dv.Partition(domain, max_parts=n)",
             )
-        each = self._priced(*share(epsilon, delta, few, unit.relation))
+        inside = unit.in_part()
         try:
-            return each.bind(first, unit.in_part())
+            if gaussian:
+                return self._of_rho(first, inside, unit).bind(first, inside)
+            return self._priced(*share(epsilon, delta, few, unit.relation)).bind(first, inside)
         except ParameterError as refused:
             if unit.relation == "add-remove":
                 raise
@@ -160,26 +178,39 @@ class Groups(Around):
         priced = {"epsilon": text(epsilon), **({"delta": text(delta)} if given.get("delta") else {})}
         return type(self.inner).from_parameters({**given, **priced})
 
-    def _concentrated(self, first: Question, unit: Unit, epsilon: Fraction, delta: Fraction, few: int) -> Bound:
-        """Lists of which each symbol costs one step of a session over so many questions."""
-        given = self.inner.parameters()
+    def _of_rho(self, first: Question, inside: Unit, unit: Unit) -> Mechanism:
+        """The inner mechanism with Gaussian noise, at its share of the rho that the price of all parts pays for.
+
+        inside  the unit as the answer about one part protects it
+        """
+        whole = self.inner.bind(first, inside)
+        alone, delta = whole.price.zcdp_steps, Fraction(self.inner.parameters()["delta"])
+        assert isinstance(alone, ZCDP)
+        together = rho_together(whole, unit, self.way)
+        assert together is not None
+        return self._priced(epsilon_for(alone.rho * alone.rho / together, delta), delta)
+
+    def _concentrated(
+        self, first: Question, by: Partition | NamedParts, unit: Unit, epsilon: Fraction, delta: Fraction
+    ) -> Bound:
+        """Lists of which each symbol costs one step of a session over so many questions.
+
+        A replaced unit may leave lists and enter others. In each of these a symbol costs one step, and two where the
+        unit counts in a list before and after: squares add up to most where it stays in the same lists. The domains of
+        all lists that change have to be agreed on, and these are most where it leaves them all.
+        """
+        given, few = self.inner.parameters(), touched(by, unit)
         if not {"k", "epsilon_per_item", "delta_prime", "accounting"} <= set(given) or given.get("kbar") == "private":
             raise ParameterError.of(
                 self.inner.name, "only the symbols of TopK with a public kbar add up as zCDP", "take another way"
             )
-        if few == 1:
+        k, swapped, lists = int(given["k"]), unit.relation == "replace-one", changed(by, unit)
+        if lists == 1:
             raise ParameterError.of(
                 unit.text, f"one {unit.noun} counts in one part, so there is nothing to add up", "take parallel parts"
             )
-        swapped = unit.relation == "replace-one"
-        step = calibrate(epsilon, delta, int(given["k"]) * few, few, "zcdp", relation_factor=1 + swapped)
+        step = calibrate(epsilon, delta, k * few, lists, "zcdp", relation_factor=1 + swapped, shifts=k * lists)
         priced = {"epsilon": "", "epsilon_per_item": text(step.step), "delta": text(step.delta), "delta_prime": ""}
-        if swapped and few < first.by.size:  # type: ignore[union-attr]
-            raise ParameterError.of(
-                unit.text,
-                "of disjoint parts a replaced unit may count in others than before, which lists do not add up as zCDP",
-                "take another way",
-            )
         each = type(self.inner).from_parameters({**given, **priced, "accounting": "zcdp"}).bind(first, unit)
         if each.item_price is None or isinstance(each.price.loss, PureDP):
             raise ParameterError.of(self.inner.name, "only lists that may end early add up so", "take another way")
@@ -189,6 +220,40 @@ class Groups(Around):
 def touched(by: Partition | NamedParts, unit: Unit) -> int:
     """In how many parts one unit counts at most: a row in one, where no row is in two."""
     return 1 if unit.is_row and by.apart else by.cut or by.size
+
+
+def changed(by: Partition | NamedParts, unit: Unit) -> int:
+    """In how many parts one unit changes what is counted: one that is replaced may leave all its parts for others."""
+    few, one = touched(by, unit), Fraction(1)
+    return few if unit.relation == "add-remove" else int(moved(one, one, few, by.size))
+
+
+def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
+    """The rho of the answers about all parts, where each is Gaussian noise; else None.
+
+    Squared distances of disjoint parts add up. A unit that is replaced in a part moves its counts by as much as the
+    noise says, or where it does not say by twice as much as one that comes or goes.
+    """
+    by, alone = each.question.by, each.price.zcdp_steps
+    if by is None or not isinstance(alone, ZCDP):
+        return None
+    if way == "sequence":
+        return by.size * alone.rho
+    few = touched(by, unit)
+    if unit.relation == "add-remove":
+        return few * alone.rho
+    both = each.rho_against(unit)
+    return moved(alone.rho, 4 * alone.rho if both is None else both, few, by.size)
+
+
+def steps_together(each: Bound, unit: Unit, way: Way) -> RangeBounded | None:
+    """The steps of the lists about all parts that one unit counts in, where each is made of such; else None. Of lists
+    that a replaced unit leaves or enters, no such sum says what they cost."""
+    by, alone = each.question.by, each.price.zcdp_steps
+    if by is None or not isinstance(alone, RangeBounded) or (way != "sequence" and unit.relation == "replace-one"):
+        return None
+    times = by.size if way == "sequence" else touched(by, unit)
+    return RangeBounded(alone.epsilon, times * alone.delta, steps=times * alone.steps, rounds=times * alone.rounds)
 
 
 # ---------------------------------------------------------------- bound
@@ -241,14 +306,23 @@ class GroupsBound(Bound):
         asked = Fraction(given["epsilon"])
         if self.mechanism.way == "zcdp":
             rule = "Durfee, Rogers 2019, Theorem 2, with ln(1 + δ) for each symbol and the zero-concentrated drift"
+            lists = changed(by, unit)
+            moves = "" if lists == few else f", and so many others where it is replaced: {lists:,} in all"
             loss = ApproxDP(asked, Fraction(given["delta"]))
-            return Guarantee(loss, unit, f"{rule}: {counted(few, 'list')} of one {unit.noun}", requested=asked)
-        if self.mechanism.way == "sequence":
-            rule = f"{each.rule}; {counted(by.size, 'part')} add up by basic composition"
-            return Guarantee(basic([each.loss] * by.size), unit, rule, requested=asked)
-        where = "one part" if few == 1 else f"at most {few:,} parts"
-        rule = f"{each.rule}; McSherry 2009, parallel composition: one {unit.noun} counts in {where} of {by.size:,}"
-        return Guarantee(parallel([each.loss] * by.size, few, unit.relation), unit, rule, requested=asked)
+            rule = f"{rule}: {counted(few, 'list')} of one {unit.noun}{moves}"
+            return Guarantee(loss, unit, rule, requested=asked, zcdp_steps=steps_together(self.each, unit, self.way))
+        rho, losses = rho_together(self.each, unit, self.way), [each.loss] * by.size
+        if self.way == "sequence":
+            rule = f"{each.rule}; {counted(by.size, 'part')} add up by {'basic composition' if rho is None else 'ρ'}"
+        else:
+            where = "one part" if few == 1 else f"at most {few:,} parts"
+            rule = f"{each.rule}; McSherry 2009, parallel composition: one {unit.noun} counts in {where} of {by.size:,}"
+        if rho is not None:
+            loss = ApproxDP(asked, Fraction(given["delta"]))  # more than this rho nobody pays for
+            return Guarantee(loss, unit, f"{rule}, {ZCDP(rho).short} in all", requested=asked, zcdp_steps=ZCDP(rho))
+        together = basic(losses) if self.way == "sequence" else parallel(losses, few, unit.relation)
+        steps = steps_together(self.each, unit, self.way)
+        return Guarantee(together, unit, rule, requested=asked, zcdp_steps=steps)
 
     @property
     def space(self) -> Space:

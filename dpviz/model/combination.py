@@ -64,6 +64,12 @@ def _check(first: Release, second: Release) -> None:
                 "which items are listed is no count, so lists are not combined",
                 "combine releases that count",
             )
+    if first.terms.counts_alone != second.terms.counts_alone:
+        raise ParameterError.of(
+            "a part of one product domain and an answer of its own",
+            f"both answers must count one {first.unit.noun} in the same bins, and over all parts it counts in fewer",
+            "combine two releases that share the price out in one way",
+        )
     if first.dataset != second.dataset:
         raise ParameterError.of(
             f"{first.dataset} and {second.dataset}",

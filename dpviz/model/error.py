@@ -190,6 +190,12 @@ class ErrorModel:
         """The place of the first count past the rows that are read; None where there is none, or it is private."""
         return None
 
+    @property
+    def among(self) -> str:
+        """Among whose counts a rank or a place is meant, where these are more than those of the question: `of all
+        parts`; else nothing."""
+        return ""
+
     def total_variation(self) -> ErrorValue | None:
         """How far the law of a drawn record is from the data's."""
         return None

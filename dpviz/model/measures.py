@@ -256,7 +256,12 @@ def _all_bins_floor(question: Question, beta: Fraction, setting: Setting) -> Flo
 
 def next_count(error: ErrorModel) -> str:
     """The first count that is not read, in words: its place is public, unless it was chosen privately."""
-    return "the next count" if error.next_place is None else f"the {ordinal(error.next_place)} count"
+    return "the next count" if error.next_place is None else f"the {count_of(error, error.next_place)}"
+
+
+def count_of(error: ErrorModel, place: int) -> str:
+    """The count in a place, in words: `51st count`, or `601st count of all parts`."""
+    return " ".join(filter(None, (f"{ordinal(place)} count", error.among)))
 
 
 def to_be_listed(error: ErrorModel, comes: str = "comes before ⊥") -> Measure:
@@ -277,7 +282,7 @@ def to_be_listed(error: ErrorModel, comes: str = "comes before ⊥") -> Measure:
 
 def at_worst(error: ErrorModel, most: int) -> Measure:
     """How far below the true count of the last of `most` places a listed item may lie."""
-    count = f"the {ordinal(most)} count"
+    count = f"the {count_of(error, most)}"
     return Measure(
         name="rank",
         label="Listed at worst",

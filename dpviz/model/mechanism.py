@@ -117,6 +117,21 @@ class Bound:
     """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
 
     @property
+    def leaves_out(self) -> str:
+        """What this way leaves out that others count, in words: then their errors are not all there is to compare."""
+        return ""
+
+    @property
+    def opened(self) -> str:
+        """The call that pays for this way, where it is a sub-session and no release; else nothing."""
+        return ""
+
+    @property
+    def instead(self) -> str:
+        """That call, and those that ask about the parts."""
+        return ""
+
+    @property
     def max_items(self) -> int | None:
         """How many items an answer names at most, where it is a list or a set; None where it is neither."""
         return None
@@ -142,6 +157,10 @@ class Bound:
         is none, or it is this one."""
         return None
 
+    def rho_against(self, unit: Unit) -> Fraction | None:
+        """The rho of its noise for this unit in place of its own, where it is Gaussian noise on counts; else None."""
+        return None
+
     @property
     def item_price(self) -> StepPrice | None:
         """What one item of a list costs, and what composition adds, where the price is made up of such steps."""
@@ -152,7 +171,8 @@ class Bound:
         """What is answered: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
-        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
+        among = self.error.among
+        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered, among=among)
 
     def modes(self) -> tuple[Mode, ...]:
         """In which ways it can run; the first is the default."""

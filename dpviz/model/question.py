@@ -349,10 +349,12 @@ class Question(metaclass=NamedClass):
         many = "One" if max_items == 1 else f"Up to {max_items:,}"
         return self._of_each(f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}.")
 
-    def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True) -> str:
-        """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing."""
+    def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True, among: str = "") -> str:
+        """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing; `top 120 of all parts` where
+        parts share the places."""
         column = self.domain.columns_text.replace("_", " ")
-        heading = f"{column[:1].upper()}{column[1:]}, {'top' if ordered else 'up to'} {max_items:,} by {unit.nouns}"
+        places = " ".join(filter(None, ("top" if ordered else "up to", f"{max_items:,}", among)))
+        heading = f"{column[:1].upper()}{column[1:]}, {places} by {unit.nouns}"
         return ", ".join(filter(None, (heading, self.where_text, self.each_text)))
 
     @property

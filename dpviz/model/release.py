@@ -359,6 +359,7 @@ class Release(Askable):
 
         A list of at most k items has `below`, too: with probability at least 1 - beta the item in this place lies no
         further below the k-th largest true count; and `below_all`: no item in any place does. A set has `below_all`.
+        Where all parts share the places of a list, the counts are those of all parts.
         """
         import pandas as pd
 
@@ -367,7 +368,8 @@ class Release(Askable):
             for name, frame in frames.items():
                 each = self.axis.name
                 frame.insert(0, each if each not in frame.columns else f"{each} (part)", name)
-            return pd.concat(frames.values(), ignore_index=True)
+            rows = [frame for frame in frames.values() if len(frame)]  # one without any would make numbers floats
+            return pd.concat(rows or frames.values(), ignore_index=True)
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
             columns |= value_columns(self.answer.read(self.reading, reader=reader))

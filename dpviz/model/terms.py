@@ -154,11 +154,17 @@ class Terms:
         return self.law.measures(self.question)
 
     @property
+    def counts_alone(self) -> bool:
+        """Whether what one unit counts with was chosen for this question by itself, and not over all parts at once."""
+        return self.unit.is_row or self.mechanism.parameters.get("way") != "product"
+
+    @property
     def title(self) -> str:
         """What is answered: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
-        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered)
+        among = self.error.among
+        return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered, among=among)
 
     def of_parts(self, answers: Sequence[Answer]) -> list[Terms]:
         """The same about each part, where the question was asked about each."""

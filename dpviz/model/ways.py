@@ -10,8 +10,9 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.model.mechanism import Bound
 
-Way = Literal["parallel", "sequence", "zcdp"]
-"""What each part costs: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP."""
+Way = Literal["parallel", "sequence", "zcdp", "product", "sub-session"]
+"""What each part costs: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP. Or
+there is one question about the product of parts and bins; or a sub-session that is asked about each."""
 
 WAYS: Final[tuple[Way, ...]] = get_args(Way)
 
@@ -19,6 +20,8 @@ CALLED: Final[dict[Way, str]] = {
     "parallel": "parallel parts",
     "sequence": "one after the other",
     "zcdp": "zCDP over all lists",
+    "product": "one product domain",
+    "sub-session": "a sub-session",
 }
 """The ways in words."""
 
@@ -30,17 +33,18 @@ NOTED: Final = Fraction(1, 20)
 
 
 def best(found: Ways) -> tuple[Way, Bound]:
-    """The way whose first measure of error is the least; of equal ones the first. Raises ParameterError where none can
+    """The way whose first measure of error is the least; of equal ones the first. One that leaves something out comes
+    after all that do not, and one that no release takes after all that one takes. Raises ParameterError where none can
     be taken."""
     bound = {way: one for way, one in found.items() if isinstance(one, Bound)}
     if not bound:
         raise next(one for one in found.values() if isinstance(one, ParameterError))
-    way = min(bound, key=lambda way: _error(bound[way]))
+    way = min(bound, key=lambda way: (bool(bound[way].instead), bool(bound[way].leaves_out), least(bound[way])))
     return way, bound[way]
 
 
-def _error(bound: Bound) -> tuple[bool, Fraction]:
-    """Where nothing is known of the error, it comes last."""
+def least(bound: Bound) -> tuple[bool, Fraction]:
+    """The first measure of its error. Where nothing is known of the error, it comes last."""
     value = bound.measures[0].at(NOTED)
     return value is None, Fraction(0) if value is None else value.value
 

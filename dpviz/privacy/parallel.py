@@ -47,6 +47,22 @@ def _largest(values: Sequence[Fraction], many: int) -> Fraction:
     return sum(sorted(values, reverse=True)[:many], Fraction(0))
 
 
+def moved(one: Fraction, both: Fraction, few: int, parts: int) -> Fraction:
+    """What a replaced unit costs at most over `parts` parts, where a unit counts in `few` of them.
+
+    one   what a part costs that it leaves or enters: there it is removed or added
+    both  what a part costs in which it counts before and after: there its rows are exchanged
+
+    Of the parts that it counts in after, some are those from before; as many as it leaves, it may enter, where there
+    are so many others. A number that adds up over parts is largest for one of these: which one depends on whether
+    exchanging rows costs more than removing some in one part and adding some in another.
+
+    >>> [int(moved(Fraction(1), Fraction(both), 2, parts)) for both, parts in ((1, 9), (1, 3), (4, 9))]
+    [4, 3, 8]
+    """
+    return max(same * both + min(2 * (few - same), parts - same) * one for same in range(few + 1))
+
+
 def share(epsilon: Fraction, delta: Fraction, parts: int, relation: Relation) -> tuple[Fraction, Fraction]:
     """What the answer about each part may cost so that all of them cost (epsilon, delta): the same for each.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal, get_args
 
 from dpviz.boundary import one_word, protect_module
@@ -46,6 +47,7 @@ def total(
     accounting: Accounting,
     *,
     relation_factor: int = 1,
+    shifts: int | None = None,
 ) -> ApproxDP:
     """The price of at most `steps` symbols in at most `rounds` rounds; its epsilon is rounded up to 10^-6.
 
@@ -54,13 +56,16 @@ def total(
     zcdp   as safe, with the zero-concentrated drift in e'
 
     With relation_factor=2 each step counts twice: what the direct variant for replace-one charges. The number of steps
-    is the most that may be drawn, the bottom symbol and a private choice of kbar included. A pure sum of paper
-    steps is not rounded. Raises ParameterError outside the rule's range.
+    is the most that may be drawn, the bottom symbol and a private choice of kbar included. `shifts` is how many symbols
+    add ln(1 + delta), where these are not the steps: of lists that a replaced unit leaves and others that it enters,
+    twice as many symbols shift, by half of a step each. A pure sum of paper steps is not rounded. Raises ParameterError
+    outside the rule's range.
 
     >>> total(Fraction(1, 10), Fraction(1, 10**8), 3, 1, Fraction(0), "safe")
     ApproxDP(epsilon=Fraction(300001, 1000000), delta=Fraction(1, 100000000))
     """
-    return _total(step, delta, steps, rounds, delta_prime, accounting, relation_factor, session=rounds != 1)
+    factor = relation_factor
+    return _total(step, delta, steps, rounds, delta_prime, accounting, factor, session=rounds != 1, shifts=shifts)
 
 
 def session_total(
@@ -90,12 +95,13 @@ def _total(
     relation_factor: int,
     *,
     session: bool,
+    shifts: int | None = None,
 ) -> ApproxDP:
     _check(delta, steps, rounds, accounting, relation_factor)
     rule = compose_zcdp if accounting == "zcdp" else compose_range_bounded
     epsilon = rule({relation_factor * step: steps}, delta_prime).epsilon
     if accounting != "paper":
-        epsilon += steps * log1p_bounds(delta)[1]
+        epsilon += (steps if shifts is None else shifts) * log1p_bounds(delta)[1]
     if epsilon != relation_factor * step * steps:
         epsilon = ceil_to(epsilon, STEP)
     spent = rounds * (2 if session and accounting == "paper" else 1) * delta + delta_prime
@@ -127,6 +133,7 @@ def calibrate(
     session: bool = False,
     bottom: bool = True,
     relation_factor: int = 1,
+    shifts: int | None = None,
 ) -> StepPrice:
     """The largest step, a multiple of 10^-9, whose total is at most (epsilon, delta).
 
@@ -142,19 +149,20 @@ def calibrate(
         raise ParameterError.of(0, "a bottom symbol needs a delta above zero", "type a delta like 0.000001")
     doubled = 2 if accounting == "paper" and (session or rounds != 1) else 1
     each, delta_prime = (delta / (2 * doubled * rounds), delta / 2) if bottom else (Fraction(0), delta)
-    price = session_total if session else total
+    price = session_total if session else partial(total, shifts=shifts)
+    shifted = steps if shifts is None else shifts
 
     def fits(units: int) -> bool:
         step = Fraction(units, STEP_GRID)
         found = price(step, each, steps, rounds, delta_prime, accounting, relation_factor=relation_factor)
         return found.epsilon <= epsilon
 
-    left = epsilon - steps * log1p_bounds(each)[1]
+    left = epsilon - shifted * log1p_bounds(each)[1]
     low = climb(_guess(left, steps, delta_prime, accounting) // relation_factor, fits)
     if low == 0:
         raise ParameterError.of(
             text(epsilon),
-            f"an epsilon must pay for {steps} steps and {steps} ln(1 + {text(each)})",
+            f"an epsilon must pay for {steps} steps and {shifted} ln(1 + {text(each)})",
             "give it a larger epsilon, a smaller delta or fewer symbols",
         )
     return StepPrice(Fraction(low, STEP_GRID), each, delta_prime)

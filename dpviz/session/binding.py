@@ -11,7 +11,7 @@ from dpviz.mechanisms import REGISTRY, ways
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.question import Question, parts
 from dpviz.model.source import Source
-from dpviz.model.ways import WAYS, Way, Ways
+from dpviz.model.ways import WAYS, Way, Ways, best
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import check_readable
 
@@ -59,16 +59,38 @@ def bind_ways(
         )
     _known(mechanism)
     found = ways(mechanism, replace(asked, by=parts(by)), unit)
-    for bound in found.values():
-        if isinstance(bound, Bound):
-            check_support(source, bound)
-            check_readable(bound)
+    checked = {name: _checked(source, bound) for name, bound in found.items()}
     if way is None:
-        return found
-    only = found[way]
+        return checked
+    only = checked[way]
     if isinstance(only, ParameterError):
         raise only
     return {way: only}
+
+
+def _checked(source: Source, found: Bound | ParameterError) -> Bound | ParameterError:
+    """A way, once the source has said that it can count for it. What is asked about the product of all parts alone may
+    be too much for the source; what cannot be asked about one part is refused altogether."""
+    if isinstance(found, ParameterError):
+        return found
+    try:
+        check_support(source, found)
+        check_readable(found)
+    except ParameterError as refused:
+        if found.way != "product":
+            raise
+        return refused
+    return found
+
+
+def released(found: Ways) -> Bound:
+    """The best of these ways. Refuses one that is no release, with the calls to write."""
+    bound = best(found)[1]
+    if bound.instead:
+        raise ParameterError.of(
+            f'way="{bound.way}"', "a sub-session is opened and asked, and is no release", f"write {bound.instead}"
+        )
+    return bound
 
 
 def mode_of(bound: Bound, mode: Mode | None) -> Mode:

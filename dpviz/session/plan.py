@@ -15,7 +15,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Space
-from dpviz.model.ways import CALLED, Way, Ways, best
+from dpviz.model.ways import CALLED, Way, Ways, best, least
 from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
@@ -206,18 +206,25 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
 
 def way_lines(ways: Ways, chosen: Way | None) -> list[str]:
     """What each other way to share the price out would come to, by the first measure of error."""
-    lines = []
-    for way, bound in ways.items():
-        if way == chosen or not isinstance(bound, Bound):
-            continue
-        measure = bound.measures[0]
-        value = measure.at(NOTED)
-        told = "no error known" if value is None else f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
-        lines.append(f"  {CALLED[way] + ':':<24} {measure.words} {told}")
     if chosen is None:
         return []
-    why = ", which errs least" if lines else ""
+    others = {way: bound for way, bound in ways.items() if way != chosen and isinstance(bound, Bound)}
+    lines, why = [f"  {CALLED[way] + ':':<24} {_compared(bound)}" for way, bound in others.items()], ""
+    if (bound := ways[chosen]) and isinstance(bound, Bound) and others:
+        first = all(least(bound) <= least(other) for other in others.values())
+        why = ", which errs least" if first else ", the least error of one release that leaves nothing out"
+    instead = bound.instead if isinstance(bound, Bound) else ""
+    lines += [f"  ask for it   {instead}"] if instead else []
     return [f"  shared out   {CALLED[chosen]}{why}; each error is that of one part", *lines]
+
+
+def _compared(bound: Bound) -> str:
+    """`to be listed +48`, with what else there is to know of that way."""
+    measure = bound.measures[0]
+    value = measure.at(NOTED)
+    error = "no error known" if value is None else f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
+    beside = [measure.origin if bound.error.among else "", bound.leaves_out, bound.opened]
+    return "; ".join(filter(None, (f"{measure.words} {error}", *beside)))
 
 
 def rival_lines(bound: Bound) -> list[str]:

@@ -16,6 +16,7 @@ from dpviz.errors import short
 from dpviz.exact import text
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
+from dpviz.model.ways import CALLED
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
@@ -160,7 +161,7 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "question": entry.body["question_text"],
         "question_id": entry.body["question_id"],
         "key": entry.key,
-        "mechanism": entry.body["mechanism"]["name"],
+        "mechanism": mechanism_text(entry.body["mechanism"]),
         "guarantee": entry.body["price"]["kind"],
         "price": {"epsilon": entry.body["price"]["epsilon"], "delta": entry.body["price"]["delta"]},
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
@@ -169,6 +170,13 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "person": entry.person,
         **({"named": short(named, MOST_NAMED)} if (named := entry.body.get("user_key")) else {}),
     }
+
+
+def mechanism_text(stored: Mapping[str, Any]) -> str:
+    """`Dense`; of answers about parts what gives them and how the price is shared out: `Dense, parallel parts`."""
+    name, parameters = str(stored["name"]), stored["parameters"]
+    called = next((words for way, words in CALLED.items() if way == parameters.get("way")), "")
+    return f"{parameters.get('mechanism', name)}, {called}" if called else name
 
 
 def raise_json(raised: Raised) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from dpviz.mechanisms.tree import Tree
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws import LAWS, StoredLaw, law_from_json, stored, unregister
+from dpviz.model.laws.grouped import GroupedLaw
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
@@ -111,6 +112,8 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "a told record of rows that come or go": (RandomisedRecord("1/3"), RECORDS, ROWS),
     "one for each part": (Groups(Dense("1/3"), "sequence"), Question(BINS, by=PARTS), SWAPPED),
     "one for each disjoint part": (Groups(TopK(3, 10, epsilon=1), "parallel"), Question(KEYS, by=PARTS), ROWS),
+    "one product domain": (Groups(TopK(3, 10, epsilon=1), "product"), Question(BINS, by=PARTS), USER),
+    "counts of one product domain": (Groups(Dense("1/3"), "product"), Question(BINS, by=PARTS), SWAPPED),
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
     "tree, Gaussian": (Tree("1/3", base="gaussian", delta="1e-6", levels="1,2,1", branching=7), BINS, USER),
@@ -151,7 +154,9 @@ def test_a_law_is_read_back_from_its_texts_and_says_the_same_errors(name: str) -
 
 
 def test_every_law_that_is_known_is_among_the_cases() -> None:
-    assert {(bound(name).law.name, bound(name).law.version) for name in CASES} == set(LAWS)
+    laws = [bound(name).law for name in CASES]
+    laws += [law.each for law in laws if isinstance(law, GroupedLaw)]
+    assert {(law.name, law.version) for law in laws} == set(LAWS)
 
 
 ALONE = """

@@ -39,6 +39,7 @@ from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.laws.queries import QueriesLaw
 from dpviz.model.laws.ranking import CoinsLaw, ExponentialLaw, NoisyListLaw, PeelingLaw
 from dpviz.model.laws.records import BoundedLaw, CategoryLaw, PaddedBoundedLaw, PseudocountLaw, ResponseLaw
+from dpviz.model.laws.shared_list import SharedListLaw
 from dpviz.model.laws.signed_sketch import SignedSketchLaw
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
@@ -700,6 +701,15 @@ def peeling(strict: bool, rate: Fraction = Fraction(1), gap: int = 2, weight: Fr
     return Case(law, {**behind_all(3, rate), "listed": missed, "left_out": left_out})
 
 
+def shared_list(whole_list: Case) -> Case:
+    """A part of a list that all parts share: any of its items may be the last one of the list."""
+    law, tails = whole_list.law, whole_list.tails
+    assert isinstance(law, PeelingLaw)
+    last = tails["rank 2"]
+    kept = {"rank 2": last, "in_place 1": last, "in_place 2": last}
+    return Case(SharedListLaw(law, 2), {**kept, "listed": tails["listed"], "left_out": tails["left_out"]})
+
+
 def ends_before(
     bottom: Fraction, weights: Sequence[Fraction], counts: Sequence[int], above: int, draws: int
 ) -> Fraction:
@@ -1088,6 +1098,7 @@ CASES: dict[str, Callable[[], Case]] = {
         Fraction(1), 3, 1, Cut(Fraction(2), 3, True, True)
     ),
     "peeling": lambda: peeling(strict=False),
+    "shared list": lambda: shared_list(peeling(strict=False)),
     "peeling, strict": lambda: peeling(strict=True, gap=1, weight=Fraction(1, 4)),
     "exponential": lambda: exponential(Fraction(1, 2)),
     "noisy list": lambda: noisy_list(Fraction(1), 1, 3),

@@ -404,6 +404,22 @@ def test_an_open_sub_session_stands_in_the_history_and_moves_the_budget(tmp_path
     assert not page.ask("show", number="1")["ok"]
 
 
+def test_parts_are_one_entry_of_the_history_that_names_them_and_how_they_are_paid(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"month": [1, 2, 3] * 20, "kind": ["a", "b"] * 30})
+    session = Session(frame, dv.Unit(), dv.Budget(4, "1e-3"), tmp_path / "parts.ledger")
+    months, kinds = dv.Domain.integers(1, 3, column="month"), dv.Domain.categories(["a", "b"], column="kind")
+    session.release(kinds, dv.Dense("1"), by=months)
+    session.release(kinds, dv.TopK(1, 2, epsilon="1", delta="1e-5"), by=months, way="product")
+    session.open(dv.Parts(months, epsilon="1"))
+    state = Page(SessionModel(session)).ask("status")["body"]["state"]
+    assert [(entry["question"], entry["mechanism"], entry["price"]["epsilon"]) for entry in state["entries"]] == [
+        ("kind, 2 bins, for each month", "Dense, parallel parts", "1"),
+        ("kind, 2 bins, for each month", "TopK, one product domain", "1"),
+        ("parts: month, 3 parts, ε 1 each", "Parts", "1"),
+    ]
+    assert state["budget"]["epsilon"]["spent"] == "3"
+
+
 def opened_on(data: object, **options: Any) -> Page:
     """A session model that was given no question."""
     return Page(SessionModel(Session(data, dv.Unit(), dv.Budget(2), **options)))

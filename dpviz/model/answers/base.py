@@ -292,6 +292,11 @@ class Answer:
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls.unpack(Packed.from_json({name: value for name, value in data.items() if name != "kind"}))
 
+    def cut_up(self, by: Domain, domain: Domain) -> Sequence[Answer] | None:
+        """An answer about `domain` for each bin of `by`, of this one about their product, where it can be cut up so;
+        else None."""
+        return None
+
     def fits(self, question: Question, max_items: int | None) -> bool:
         """Whether this can be an answer to the question, as far as the question and its number of items tell."""
         raise NotImplementedError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from operator import lt
 from typing import Any, Final, TypeAlias
 
@@ -55,6 +56,30 @@ def are_labels(labels: Labels, domain: Domain) -> bool:
     if not domain.declared:
         return set(map(type, labels)) <= {str}
     return all(isinstance(label, int) and 0 <= label < domain.size for label in labels)
+
+
+def apart(labels: Labels, by: Domain, domain: Domain) -> list[tuple[list[int], Labels]]:
+    """Of labels of the product `by` * `domain`: for each bin of `by` the places of those in it, and their labels."""
+    found: list[tuple[int, Any]]
+    if domain.declared:
+        found = [divmod(int(label), domain.size) for label in labels]
+    else:
+        found = [_keyed(str(label), by, domain) for label in labels]
+    placed: list[list[int]] = [[] for _ in range(by.size)]
+    for place, (part, _) in enumerate(found):
+        placed[part].append(place)
+    return [(places, tuple(found[place][1] for place in places)) for places in placed]
+
+
+def _keyed(label: str, by: Domain, domain: Domain) -> tuple[int, str]:
+    """The bin of `by` and the label in `domain` of a bin of their product with unknown keys. Such a label begins with
+    the number of the bin of all declared columns, in as many digits as the last one has; the keys follow."""
+    sizes = [axis.size for axis in domain.factors if axis.declared]
+    own = prod(sizes)
+    digits = len(str(by.size * own - 1))
+    part, place = divmod(int(label[:digits]), own)
+    number = str(place).zfill(len(str(own - 1))) if sizes else ""
+    return part, number + label[digits:]
 
 
 def shown_labels(labels: Labels, domain: Domain) -> list[str]:

@@ -65,11 +65,14 @@ def _reach(reading: Reading, beta: Fraction) -> str:
     one, every = _both(reading, beta)
     assert every is not None
     places, times = reading.max_items or 0, often(beta).replace(" in ", " times in ")
+    among = f" {reading.error.among}" if reading.error.among else ""
+    if every.value == 0 and among:
+        return f"Only the {places:,} largest counts{among} compete, and they are all named, or ⊥ comes."
     if every.value == 0:
         if places == 1:
             return "Only the largest count competes, so the item that is named is the largest."
         return f"Only the {places:,} largest counts compete, so no item that is named lies below the {ordinal(places)}."
-    count = f"the {ordinal(places)} largest true count" if places > 1 else "the largest true count"
+    count = f"the {ordinal(places)} largest true count{among}" if places > 1 else f"the largest true count{among}"
     if places == 1:
         return f"At least {times} the listed item lies no more than {shown(every.value)} below {count}."
     sentence = f"At least {times} no listed item lies more than {shown(every.value)} below {count}"
@@ -87,8 +90,12 @@ def _end(reading: Reading, beta: Fraction, end: End) -> str:
     """What the end of the list means. Without a bottom symbol nothing follows from its length."""
     places, missing = reading.max_items or 0, reading.error.left_out(beta)
     items = "an item" if places == 1 else f"{number(places)} items"
+    if missing is None and reading.error.among:
+        return f"The lists always name {items} in all: how many are of this part, their counts decide."
     if missing is None:
         return f"The list always names {items}: that all places are filled says nothing about the counts."
+    if end == "filled" and reading.error.among:
+        return f"Filled places say that {items} {reading.error.among} came before ⊥, these among them."
     if end == "filled":
         largest = "it is the largest" if places == 1 else f"they are the {number(places)} largest"
         return f"Filled places say that {items} came before ⊥. They do not say that {largest}."

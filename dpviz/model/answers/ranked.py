@@ -28,9 +28,9 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.labels import Labels, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, apart, are_labels, labels_json, labels_of, shown_labels
 from dpviz.model.between import Between
-from dpviz.model.domain import category_text
+from dpviz.model.domain import Domain, category_text
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -92,6 +92,10 @@ class Ranked(Answer):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Ranked:
         return cls.unpack(Packed(dict(data)))
+
+    def cut_up(self, by: Domain, domain: Domain) -> list[Ranked]:
+        """Items in their order in each part. That the list ended, it says of all parts."""
+        return [Ranked(items, self.ended) for _, items in apart(self.items, by, domain)]
 
     def fits(self, question: Question, max_items: int | None) -> bool:
         return max_items is not None and len(self.items) <= max_items and are_labels(self.items, question.domain)
@@ -158,8 +162,10 @@ class Ranked(Answer):
         return super().bars(reading, beta) if self.has_values else (None, None)
 
     def listing(self, reading: Reading) -> Listing:
+        """Where all parts share the places, a part has as many as it filled."""
         items = shown_labels(self.items, reading.question.domain)
-        return Listing(items, True, self.ended, reading.max_items or 0, self.values, self.kbar)
+        most = len(items) if reading.error.among else reading.max_items or 0
+        return Listing(items, True, self.ended, most, self.values, self.kbar)
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
         """How far down the list reaches, and what its end says and does not say."""
@@ -171,7 +177,11 @@ class Ranked(Answer):
 
     def sentence(self, reading: Reading) -> str:
         """What the list says as a whole, with what "no more" means."""
-        came, most = len(self.items), reading.max_items or 0
+        came, most, among = len(self.items), reading.max_items or 0, reading.error.among
+        if among and self.ended:
+            return f"No more: ⊥. The lists share {most:,} places, and ended because no further item stood out enough."
+        if among:
+            return f"{came:,} of the {most:,} places {among} were filled here."
         if not self.ended:
             sentence = f"{lists.filled(came)}." if came == most else f"{came:,} of {most:,} places were filled."
         elif not came:

@@ -30,6 +30,7 @@ from dpviz.model.answers.base import (
 )
 from dpviz.model.answers.labels import (
     Labels,
+    apart,
     are_labels,
     ascending,
     label_columns,
@@ -38,7 +39,7 @@ from dpviz.model.answers.labels import (
     labels_of,
     shown_labels,
 )
-from dpviz.model.domain import category_text
+from dpviz.model.domain import Domain, category_text
 from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
 
@@ -90,6 +91,9 @@ class SparseTable(Answer):
             return cls._of(labels_in(columns), columns["values"])
         values = np.array([int(value) for value in data["values"]], dtype=np.int64)
         return cls._of(labels_of(data, "labels"), values)
+
+    def cut_up(self, by: Domain, domain: Domain) -> list[SparseTable]:
+        return [SparseTable(labels, self.values[places]) for places, labels in apart(self.labels, by, domain)]
 
     def fits(self, question: Question, max_items: int | None) -> bool:
         return are_labels(self.labels, question.domain)

@@ -30,6 +30,7 @@ from dpviz.model.answers.base import (
     strips_json,
     whole_sum,
 )
+from dpviz.model.domain import Domain
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
@@ -68,6 +69,9 @@ class Table(Answer):
         if "packed" in data:
             return cls(np.frombuffer(base64.b64decode(data["packed"], validate=True), dtype="<i8").astype(np.int64))
         return cls(np.array([int(value) for value in data["values"]], dtype=np.int64))
+
+    def cut_up(self, by: Domain, domain: Domain) -> list[Table]:
+        return [Table(values) for values in np.split(self.values, by.size)]
 
     def fits(self, question: Question, max_items: int | None) -> bool:
         return question.domain.declared and len(self.values) == question.bins

@@ -92,6 +92,15 @@ class StoredLaw(Stored):
         of one for each part; else None."""
         return None
 
+    def cut_up(self, parts: int) -> StoredLaw | None:
+        """The law of the answer about each of so many parts, where this one is about the product of the parts and some
+        bins, and its answer is cut up; None where none has a law."""
+        return None
+
+    def accepts_parts(self, answers: Sequence[Answer]) -> bool:
+        """Whether answers about all parts can have been drawn from this law of each."""
+        return all(map(self.accepts, answers))
+
     @property
     def once(self) -> str:
         """Why another draw would be another release, for a law of records of which that is true; else nothing."""
@@ -159,6 +168,7 @@ _FILES: Final = {
     ("pure-sparse", 1): "pure_sparse",
     ("queries", 1): "queries",
     ("response record", 1): "records",
+    ("shared list", 1): "shared_list",
     ("signed-sketch", 1): "signed_sketch",
     ("sketch", 1): "sketch",
     ("sorted", 1): "sorted",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -91,6 +91,10 @@ class DenseLaw(NoisyBins):
     bins: int
     n: int | None
 
+    def cut_up(self, parts: int) -> DenseLaw:
+        """Each bin has noise of its own."""
+        return replace(self, bins=self.bins // parts)
+
 
 @stored
 @dataclass(frozen=True)
@@ -103,6 +107,10 @@ class GaussianDenseLaw(NoisyBins):
     clamps: bool
     bins: int
     n: int | None
+
+    def cut_up(self, parts: int) -> GaussianDenseLaw:
+        """Each bin has noise of its own."""
+        return replace(self, bins=self.bins // parts)
 
 
 def bins_law(noise: NoiseLaw | GaussianNoise, clamps: bool, bins: int, n: int | None) -> NoisyBins:

@@ -18,7 +18,8 @@ from dpviz.privacy.unit import Unit
 @stored
 @dataclass(frozen=True)
 class GroupedLaw(StoredLaw):
-    """Independent answers, one for each part, all from one law.
+    """Answers, one for each part, all from one law: independent ones, where that law does not say that they are drawn
+    together.
 
     each   the law of the answer about one part
     apart  whether units come and go inside a part, whatever the relation of the whole
@@ -47,7 +48,7 @@ class GroupedLaw(StoredLaw):
         return law.belongs(question.in_parts()[0], inside, max_items)
 
     def accepts(self, answer: Answer) -> bool:
-        return answer.parts is not None and all(map(self.each.accepts, answer.parts))
+        return answer.parts is not None and self.each.accepts_parts(answer.parts)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
         return self.each.measures(question)

@@ -158,6 +158,12 @@ class PeelingLaw(StoredLaw):
         complete = ranked.complete(self.items, bottom=self.odds is not None)
         return complete and (chosen if self.private else ranked.kbar is None)
 
+    def cut_up(self, parts: int) -> StoredLaw | None:
+        """A list that all parts share; where a number of rows was chosen for it, too, that is of no part."""
+        from dpviz.model.laws.shared_list import SharedListLaw
+
+        return None if self.private else SharedListLaw(self, parts)
+
     @cached_property
     def error(self) -> ErrorModel:
         return PeelingError(self)

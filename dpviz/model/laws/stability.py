@@ -50,6 +50,10 @@ class StabilityLaw(StoredLaw):
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         return self.bins == (question.bins if question.domain.declared else None) and self.n == unit.n
 
+    def cut_up(self, parts: int) -> StabilityLaw:
+        """Each bin has noise of its own."""
+        return self if self.bins is None else replace(self, bins=self.bins // parts)
+
     @cached_property
     def error(self) -> ErrorModel:
         return StabilityError(self)
