@@ -56,6 +56,9 @@ MOST_CELLS: Final = 1 << 19
 WHOLE: Final = "nonnegative whole"
 """The reader that gives whole numbers of at least 0."""
 
+MOST_READ: Final = 1 << 17
+"""Up to so many cells are read for a page as whole numbers of at least 0: nobody waits for more."""
+
 FITTED = (
     "The fitted tables agree with each other: summed up to columns that two of them have in common they are equal, to "
     "the last unit. Each cell is unbiased and no whole number; some may be below 0."
@@ -431,9 +434,11 @@ class MarginalTables(Answer):
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         """What a page draws, of kind "marginals": the names and labels of the columns, the columns of each table, how
         far its cells may be off at each beta (as text), alone and among all; the fitted cells, in hundredths and in
-        whole counts, and what they add up to by each column."""
+        whole counts, and what they add up to by each column; and the cells as other readers have them that it offers,
+        which is none where there are too many."""
         factors, tables = reading.question.domain.factors, self.tables
         kinds: tuple[Among, ...] = ("one", "all")
+        offered = len(self.noisy) <= MOST_READ
         header = {
             "factors": [
                 {"name": one.columns[0], "labels": [one.label(at) for at in range(one.size)], "scale": one.kind}
@@ -444,13 +449,15 @@ class MarginalTables(Answer):
                 text(beta): {among: [one.to_json() for one in self.radii(reading, beta, among)] for among in kinds}
                 for beta in betas
             },
+            "readers": ["fitted", *([WHOLE] if offered else [])],
             "margins": [self._margin(reading, place, betas) for place in range(len(factors))],
             "sentence": self.remark(reading),
         }
         hundredths, wholes = (
             np.array([round(cell * part) for cell in self._fitted], dtype=np.int64) for part in (HUNDREDTHS, 1)
         )
-        return View("marginals", header, {"fitted": hundredths, "whole": wholes})
+        nonnegative = self._whole if offered else self.noisy[:0]
+        return View("marginals", header, {"fitted": hundredths, "whole": wholes, "nonnegative": nonnegative})
 
     def _margin(self, reading: Reading, place: int, betas: Sequence[Fraction]) -> dict[str, Any]:
         """The sums of fitted cells by one column, rounded to whole counts, and how far one of them may be off; nothing
