@@ -427,9 +427,20 @@ def test_a_share_of_a_row_is_a_ratio_of_fitted_cells() -> None:
     release = released(epsilon=20)
     shares = release.marginal(["a", "b"], share_of=["a"])
     cells, rows = release.marginal(["a", "b"]), release.marginal("a")
-    for row, cell, (a, _) in zip(shares, cells, shares.labels, strict=True):
+    for row, cell, (a, _b) in zip(shares, cells, shares.labels, strict=True):
         assert row.value == cell.value / rows[int(a)].value  # type: ignore[operator]
         assert row.low <= row.value <= row.high  # type: ignore[operator]
+        cell_, row_ = {"a": int(a), "b": int(_b)}, {"a": int(a)}
+        alone = release.share(cell_, row_)
+        assert isinstance(alone, Derived)
+        assert (alone.value, alone.interval, alone.rule) == (row.value, row.interval, row.rule)
+        assert "Fieller" in alone.rule
+        listed = release.share(cell_, [{"a": int(a), "b": b} for b in range(3)])
+        assert isinstance(listed, Derived) and listed.interval == alone.interval
+    with pytest.raises(DomainError, match="must lie in its whole"):
+        release.share({"a": 1, "b": 1}, {"a": 0})
+    with pytest.raises(DomainError, match="of a table that was asked"):
+        release.share({"a": 1, "b": 1}, {"c": 0})
     part = release.share({"a": 1, "b": 1})
     assert isinstance(part, Derived) and part.value == release[{"a": 1, "b": 1}] / release.sum().value  # type: ignore
 

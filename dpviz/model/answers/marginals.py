@@ -380,6 +380,23 @@ class MarginalTables(Answer):
         at = located(self.tables, int(beside[0]))[0] if beside else 0
         return range(self.tables.starts[at], self.tables.starts[at + 1])
 
+    def row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
+        """The cells of the table of these points that have a label in some of its columns: {"sex": "female"}."""
+        if not isinstance(label, Mapping) or not label:
+            return None
+        factors, at = reading.question.domain.factors, located(self.tables, int(beside[0]))[0]
+        places = self.tables.tables[at]
+        names = [factors[place].columns[0] for place in places]
+        if not set(label) < set(names):
+            return None
+        numbers = np.arange(self.tables.starts[at], self.tables.starts[at + 1]).reshape(self.tables.shape(at))
+        chosen = (
+            factors[place].index(label[name]) if name in label else slice(None)
+            for place, name in zip(places, names, strict=True)
+        )
+        found: list[int] = numbers[tuple(chosen)].reshape(-1).tolist()
+        return found
+
     def label(self, reading: Reading, point: Any) -> str:
         return CellLabels(self.tables, reading.question.domain)[int(point)]
 
