@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
     from dpviz.charts.lists import ranked
     from dpviz.charts.maps import heat_map
+    from dpviz.charts.marginals import of_marginal
     from dpviz.charts.multiples import small_multiples
     from dpviz.charts.plans import error_against_epsilon, noise_law, of_plan
     from dpviz.charts.records import record
@@ -33,6 +34,7 @@ __all__ = [
     "heat_map",
     "histogram",
     "noise_law",
+    "of_marginal",
     "of_plan",
     "of_release",
     "ranked",
@@ -51,7 +53,7 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, maps, multiples, plans, records, registry
+    from dpviz.charts import counts, lists, maps, marginals, multiples, plans, records, registry
 
-    modules = (registry, counts, lists, maps, multiples, records, plans)
+    modules = (registry, counts, lists, maps, marginals, multiples, records, plans)
     return next(getattr(module, name) for module in modules if name in vars(module))

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from dpviz.boundary import plain_arguments
+from dpviz.boundary import as_given, plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
 from dpviz.charts.marks import Bars, plot
 from dpviz.charts.panels import Counts, Panel, panels
@@ -45,8 +45,7 @@ def histogram(
     values and planned error only. Above 500 bins one mark stands for each pixel column.
     """
     colours = palette(theme)
-    if bars not in ("both", "one", "all"):
-        raise ParameterError.of(bars, 'bars must be "both", "one" or "all"', 'write bars="both"')
+    check_bars(bars)
     level = probability(beta, "beta", zero=False)
     wide = width_of(width)
     if isinstance(counts, Release):
@@ -63,6 +62,12 @@ def histogram(
     refused(counts, "a Release or a PublicTable")
 
 
+def check_bars(bars: object) -> None:
+    """Refuse what is no choice of error bars."""
+    if bars not in ("both", "one", "all") or not isinstance(bars, str):
+        raise ParameterError.of(as_given(bars), 'bars must be "both", "one" or "all"', 'write bars="both"')
+
+
 register("histogram", histogram)
 
 
@@ -76,14 +81,19 @@ def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Pictu
         )
     else:
         title, sentences, head = release.title, [f"{promised}{_odds(release)}"], counts.colours.ink
+    return with_bars(counts, bars, title, sentences, head, _finding(release, counts), width)
+
+
+def with_bars(
+    counts: Counts, bars: Bars, title: str, sentences: list[str], head: str, finding: str, width: int
+) -> Picture:
+    """Counts with their error bars, what these mean, and a second panel where they are too short to read."""
     full, below, short = panels(counts, width)
-    parts: list[Any] = [
-        _key(counts, full, bars, short),
-        plot(counts, full, bars, last=below is None),
-    ]
+    parts: list[Any] = [*([_key(counts, full, bars, short)] if counts.bars else [])]
+    parts += [plot(counts, full, bars, last=below is None)]
     if below is not None:
         parts += [plot(counts, below, bars, last=True)]
-    return _picture(counts, parts, title, sentences, head, _finding(release, counts), width)
+    return _picture(counts, parts, title, sentences, head, finding, width)
 
 
 def _odds(release: Release) -> str:

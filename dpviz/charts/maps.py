@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +22,7 @@ from dpviz.exact import Number, probability
 from dpviz.model.answers import Between
 from dpviz.model.answers.base import listed
 from dpviz.model.between import between
+from dpviz.model.derived import Derived
 from dpviz.model.domain import Domain, quoted
 from dpviz.model.release import Release
 
@@ -77,25 +79,33 @@ def heat_map(
             _two(release) if len(release.question.domain.factors) > 1 else "draw it: release.chart()",
         )
     axes = _axes(release, columns)
-    down, across = axes
+    check_room(*axes)
+    return picture(of_release(release, level, None if columns is None else axes), colours, wide)
+
+
+def check_room(down: Domain, across: Domain) -> None:
+    """Refuse more cells than anybody reads."""
     if down.size > MOST_ROWS or across.size > MOST_COLUMNS:
         raise ParameterError.of(
             f"{down.size:,} × {across.size:,} cells",
             f"a heat map has at most {MOST_ROWS} rows and {MOST_COLUMNS} columns",
             "put the column with more bins first, or ask for fewer, wider bins",
         )
-    drawn = _Map(release, level, colours, wide, None if columns is None else axes)
-    title, sentences = release.title, [f"{capital(promise(release))}.", *drawn.sentences]
-    if release.teaching is not None:
-        title, sentences = f"Not private · teaching, seed {release.teaching}", [release.title, *sentences]
-    ink = drawn.ink
+
+
+def picture(table: Table, colours: Palette, wide: int) -> Picture:
+    """A table of two columns as a map."""
+    drawn = _Map(table, colours, wide)
+    title, sentences = table.title, [table.promise, *drawn.sentences]
+    if table.teaching is not None:
+        title, sentences = f"Not private · teaching, seed {table.teaching}", [table.title, *sentences]
     return picture_of(
         [drawn.key(), drawn.chart()],
         title=wrapped(title, wide, TITLE),
         subtitle=[line for sentence in sentences for line in wrapped(sentence, wide, TEXT)],
         description=drawn.finding,
         colours=colours,
-        head=colours.ink if release.teaching is None else ink.strong,
+        head=colours.ink if table.teaching is None else drawn.ink.strong,
         left=0,
     )
 
@@ -127,6 +137,82 @@ Cell: TypeAlias = tuple[int | Fraction | Between, Any, Any]
 """A value and the ends of its interval; None where one is open."""
 
 
+@dataclass(frozen=True)
+class Table:
+    """What a map is drawn from, wherever it came from. Public throughout.
+
+    down, across   the column that goes down and the one that goes across
+    cells          row by row
+    rows, columns  the totals at the margins, in words; nothing where there are none
+    title, promise, said  sentences above the map
+    teaching       the seed of a teaching draw
+    shares         whether the cells are shares of something, told in percent
+    known          whether cells have intervals
+    """
+
+    down: Domain
+    across: Domain
+    cells: Sequence[Cell]
+    rows: Sequence[str]
+    columns: Sequence[str]
+    title: str
+    promise: str
+    said: Sequence[str]
+    teaching: int | None
+    shares: bool = False
+    known: bool = True
+
+    @property
+    def values(self) -> list[float]:
+        return [float(between(value).middle) * (100 if self.shares else 1) for value, _, _ in self.cells]
+
+    def told(self, value: int | Fraction | Between) -> str:
+        """A value as it is written in a cell."""
+        return f"{float(between(value).middle):.1%}" if self.shares else _short(value)
+
+    def key(self, value: float) -> str:
+        return f"to {reach(Fraction(value))}{'%' if self.shares else ''}"
+
+
+def of_release(release: Release, beta: Fraction, axes: tuple[Domain, Domain] | None = None) -> Table:
+    """A release over two columns, or a marginal of one over more."""
+    down, across = _axes(release, None) if axes is None else axes
+    cells = _cells(release, None if axes is None else [one.columns[0] for one in axes], beta)
+    rows, columns = (totals(release.marginal([one.columns[0]], beta=beta)) for one in (down, across))
+    return Table(
+        down,
+        across,
+        cells,
+        rows,
+        columns,
+        title=release.title,
+        promise=f"{capital(promise(release))}.",
+        said=[_errors(release, cells, beta), "" if axes is None else named(down, across)],
+        teaching=release.teaching,
+    )
+
+
+def named(down: Domain, across: Domain) -> str:
+    """Which columns are shown, of more."""
+    one, other = (axis.columns_text.replace("_", " ") for axis in (down, across))
+    return f"{capital(one)} by {other}; all other columns are added up."
+
+
+def _errors(release: Release, cells: Sequence[Cell], beta: Fraction) -> str:
+    """How far one cell may be off, where that is the same in every cell whose interval is cut nowhere."""
+    nouns, one = release.question.nouns(release.unit), None
+    if release.axis.domain is not None and len(release.axis.domain.factors) == 2:
+        one = release.answer.bars(release.reading, beta)[0]
+    return f"Each value {spread(one)} {nouns}, {often(beta)}." if one is not None else alike(cells, nouns, beta)
+
+
+def alike(cells: Sequence[Cell], nouns: str, beta: Fraction) -> str:
+    """The same, from the intervals alone."""
+    widths = {high - low for _, low, high in cells if low is not None and high is not None and low > 0}
+    half = Fraction(-(-max(widths) // 2)) if widths and max(widths) - min(widths) <= 1 else None
+    return "" if half is None else f"Each value within {reach(half)} {nouns}, {often(beta)}."
+
+
 def _cells(release: Release, columns: Sequence[str] | None, beta: Fraction) -> list[Cell]:
     """Every cell, row by row."""
     if columns is None:
@@ -139,50 +225,27 @@ def _cells(release: Release, columns: Sequence[str] | None, beta: Fraction) -> l
 class _Map:
     """Where everything stands, in pixels."""
 
-    def __init__(
-        self,
-        release: Release,
-        beta: Fraction,
-        colours: Palette,
-        wide: int,
-        axes: tuple[Domain, Domain] | None = None,
-    ) -> None:
-        self.release, self.colours, self.wide = release, colours, wide
-        self.down, self.across = _axes(release, None) if axes is None else axes
-        self.ink = colours.release if release.teaching is None else colours.public
-        columns = None if axes is None else [one.columns[0] for one in axes]
-        cells = _cells(release, columns, beta)
-        self.exact = [_short(value) for value, _, _ in cells]
-        self.values = [float(between(value).middle) for value, _, _ in cells]
-        self.open = [bool((low is None or low <= 0) and (high is None or high >= 0)) for _, low, high in cells]
-        self.top = _round(max([1.0, *self.values]))
-        self.rows, self.columns = (_totals(release, one.columns[0], beta) for one in (self.down, self.across))
-        self.sentences = [
-            self._errors(cells, beta),
-            "" if axes is None else self._named(),
-            "A hollow centre: the interval of the cell holds 0. Totals stand at the margins.",
+    def __init__(self, table: Table, colours: Palette, wide: int) -> None:
+        self.table, self.colours, self.wide = table, colours, wide
+        self.down, self.across = table.down, table.across
+        self.ink = colours.release if table.teaching is None else colours.public
+        self.exact = [table.told(value) for value, _, _ in table.cells]
+        self.values = table.values
+        self.open = [
+            table.known and bool((low is None or low <= 0) and (high is None or high >= 0))
+            for _, low, high in table.cells
         ]
+        self.top = _round(max([1.0, *self.values]))
+        self.rows, self.columns = list(table.rows), list(table.columns)
+        hollow = "A hollow centre: the interval of the cell holds 0." if table.known else ""
+        margins = "Totals stand at the margins." if self.rows else ""
+        self.sentences = [*table.said, f"{hollow} {margins}".strip()]
         names = [self.down.label(at) for at in range(self.down.size)]
         self.left = min(wide / 3, max(measured(name, SMALL) for name in [*names, self.down.columns_text]) + GAP)
-        self.right = max(measured(total, SMALL) for total in [*self.rows, "total"]) + GAP
+        self.right = max(measured(total, SMALL) for total in [*self.rows, "total"]) + GAP if self.rows else 2.0
         self.cell = max(4.0, (wide - self.left - self.right) / self.across.size)
 
     # ------------------------------------------------------------ words
-
-    def _named(self) -> str:
-        down, across = (one.columns_text.replace("_", " ") for one in (self.down, self.across))
-        return f"{capital(down)} by {across}; all other columns are added up."
-
-    def _errors(self, cells: Sequence[Cell], beta: Fraction) -> str:
-        """How far one cell may be off, where that is the same in every cell whose interval is cut nowhere."""
-        nouns, one = self.release.question.nouns(self.release.unit), None
-        if self.release.axis.domain is not None and len(self.release.axis.domain.factors) == 2:
-            one = self.release.answer.bars(self.release.reading, beta)[0]
-        if one is not None:
-            return f"Each value {spread(one)} {nouns}, {often(beta)}."
-        widths = {high - low for _, low, high in cells if low is not None and high is not None and low > 0}
-        half = Fraction(-(-max(widths) // 2)) if widths and max(widths) - min(widths) <= 1 else None
-        return "" if half is None else f"Each value within {reach(half)} {nouns}, {often(beta)}."
 
     @property
     def finding(self) -> str:
@@ -190,11 +253,11 @@ class _Map:
         at = max(range(len(self.values)), key=self.values.__getitem__)
         row, column = divmod(at, self.across.size)
         most = f"{self.down.label(row)}, {self.across.label(column)}"
-        open_ = sum(self.open)
-        marked = "" if self.release.teaching is None else f"Not private · teaching, seed {self.release.teaching}. "
+        held = f"; of {sum(self.open):,} the interval holds 0" if self.table.known else ""
+        marked = "" if self.table.teaching is None else f"Not private · teaching, seed {self.table.teaching}. "
         return (
-            f"{marked}{self.release.title}: {self.down.size:,} × {self.across.size:,} cells, the largest is {most} "
-            f"with {self.exact[at]}; of {open_:,} the interval holds 0."
+            f"{marked}{self.table.title}: {self.down.size:,} × {self.across.size:,} cells, the largest is {most} "
+            f"with {self.exact[at]}{held}."
         )
 
     # ------------------------------------------------------------ drawing
@@ -214,7 +277,7 @@ class _Map:
                 "y": 0,
                 "y2": 12,
                 "fill": self.mixed(at),
-                "label": f"to {reach(Fraction(ends[at + 1]))}",
+                "label": self.table.key(ends[at + 1]),
             }
             for at in range(STEPS)
         ]
@@ -342,6 +405,8 @@ class _Map:
             {"x": 0, "y": below, "text": "total", "align": "left", "fill": quiet},
         ]
         short = [total.partition(" ")[0].rstrip(",") for total in self.columns]
+        if not rows:
+            return []
         texts = next(
             (some for some in (self.columns, short) if max(measured(total, FLOOR) for total in some) + 6 <= self.cell),
             [],
@@ -366,11 +431,11 @@ def _y(field: str, tall: float) -> Any:
     return alt.Y(field, type="quantitative", scale=scale, axis=None)
 
 
-def _totals(release: Release, column: str, beta: Fraction) -> list[str]:
+def totals(cells: Sequence[Derived]) -> list[str]:
     """The totals of one column, each with how far it may be off, `17,266 ±113`, or with its interval where that is cut
     at a public limit: `12, 0 to 64`."""
     found = []
-    for cell in release.marginal([column], beta=beta):
+    for cell in cells:
         low, high, value = cell.low, cell.high, cell.value
         if low is None or high is None or isinstance(value, Between):
             found.append(shown(value))

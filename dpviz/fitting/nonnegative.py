@@ -153,7 +153,7 @@ def topdown_whole(fit: TreeFit) -> WholeTree:
         else:
             above = above.astype(np.int64)
         level = np.empty(shape.widths[height - 1], dtype=y.dtype)
-        level[: whole * k] = _nearest_whole(y, above[:whole], known).ravel()
+        level[: whole * k] = nearest_whole(y, above[:whole], known).ravel()
         for parent in range(whole, shape.widths[height]):
             first, _, end = design._children(height + 1, parent)
             z = [fit._z(height, child, child + 1) for child in range(first, end)]
@@ -177,9 +177,13 @@ def _nearest(z: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.f
     return split
 
 
-def _nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[Any]:
-    """The same for z = y / known and whole totals, in whole numbers: each part rounded down, what is then missing given
-    to the largest remainders, the first of equal ones first."""
+def nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[Any]:
+    """For each row of z = y / known the nearest whole numbers of at least 0 that add up to its whole total.
+
+    The nearest numbers of at least 0 first; then each is rounded down, and what is missing is given to the largest
+    remainders, the first of equal ones first. With numbers of 64 bits no product of three of the largest of y, known
+    times the total, and the length of a row may leave them.
+    """
     k = y.shape[1]
     if k == 2:  # half of total + gap, halves up
         left = np.clip((total * known + y[:, 0] - y[:, 1] + known) // (2 * known), 0, total)

@@ -197,6 +197,11 @@ class Tables:
         noisy  the cells of each table as they were drawn
         total  where it is known
         """
+        cells = self.numerators(noisy, total)
+        return [[Fraction(one, common) for one in table.tolist()] for table, common in cells]
+
+    def numerators(self, noisy: Sequence[NDArray[np.int64]], total: int | None) -> list[tuple[Integers, int]]:
+        """The same, of each table as whole numbers and what they are divided by."""
         means = self._means(noisy, total)
         fitted = []
         for at, table in enumerate(self.tables):
@@ -205,7 +210,7 @@ class Tables:
             numerators: Integers = np.zeros(self.shape(at), dtype=object)
             for some, denominator in below:
                 numerators = numerators + self._spread(means[some][0], some, table) * (common // denominator)
-            fitted.append([Fraction(one, common) for one in _objects(numerators).reshape(-1).tolist()])
+            fitted.append((_objects(numerators).reshape(-1), common))
         return fitted
 
     def _means(self, noisy: Sequence[NDArray[np.int64]], total: int | None) -> dict[Places, tuple[Integers, int]]:

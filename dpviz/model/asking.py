@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
@@ -132,7 +133,8 @@ class Askable:
     def share(
         self, part: object, whole: object = None, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """Which share of a sum some of its labels have; of all labels, where no whole is named.
+        """Which share of a sum some of its labels have; of all labels, where no whole is named. Of a table of
+        `dv.Marginals` a row is named by its labels: `release.share({"sex": "f", "year": 1977}, {"sex": "f"})`.
 
         A ratio of noisy counts is biased, and the answer says so. A whole that may be 0 leaves any share possible.
         """
@@ -310,7 +312,8 @@ class _Asked:
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
         chosen = self._points(part)
-        all_of = self._points(whole_, beside=chosen)
+        row = self.subject.answer.row(self.subject.reading, whole_[0], chosen) if whole_ and len(whole_) == 1 else None
+        all_of = self._points(whole_, beside=chosen) if row is None else row
         rest = self._rest(chosen, all_of)
         what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
         return self._ratio(what, Query.of((chosen, 1)), rest)
@@ -330,7 +333,7 @@ class _Asked:
         names = [" · ".join(one) for one in labels]
         if share_of is None:
             rows = [self._derived("sum", name, added([cell]), "sums") for name, cell in zip(names, cells, strict=True)]
-            return Marginal(tuple(rows), grid.columns, labels)
+            return Marginal(tuple(rows), grid.columns, labels, grid.axes, self._again(share_of))
         kept = of_columns(share_of, grid)
         groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         for cell in cells:
@@ -344,7 +347,10 @@ class _Asked:
                 )
             whole_ = " · ".join(one[place] for place in kept) or "all"
             rows.append(self._ratio(f"{name}, as a share of {whole_}", added([cell]), added(others)))
-        return Marginal(tuple(rows), grid.columns, labels)
+        return Marginal(tuple(rows), grid.columns, labels, grid.axes, self._again(share_of))
+
+    def _again(self, share_of: object) -> Callable[[Sequence[str], Among], Marginal]:
+        return partial(_marginal, self.subject, self.beta, self.reader, share_of)
 
     def _ratio(self, what: str, first: Query, second: Query) -> Derived:
         """The share that one sum has of itself and the rest."""
@@ -632,6 +638,13 @@ class _Asked:
         if number > 1:
             return Chance(Between(NONE, high), "bound", f"{rule}, times {number:,} pairs")
         return Chance(Between(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
+
+
+def _marginal(
+    subject: Subject, beta: Fraction, reader: str, share_of: object, columns: Sequence[str], among: Among
+) -> Marginal:
+    """The marginal of some columns: a function by itself, so that a table that keeps it can be copied and sent."""
+    return _Asked(subject, beta, among, reader).marginal(list(columns), share_of)
 
 
 def ask(subject: Subject, points: Sequence[Any], beta: Fraction, among: Among) -> tuple[Derived, ...]:

@@ -6,15 +6,16 @@ of a marginal of fewer columns, to the last unit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from dpviz.boundary import Hidden, kind_of, protect_module
+from dpviz.boundary import Hidden, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError
-from dpviz.model.derived import DerivedTable
+from dpviz.model.derived import Among, DerivedTable
 from dpviz.model.domain import Domain, one_of
 from dpviz.model.linear import Query
 from dpviz.model.words import shown
@@ -75,6 +76,11 @@ class Grid:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.domain.columns[place] for place in self.kept)
+
+    @property
+    def axes(self) -> tuple[Domain, ...]:
+        """The bins of each kept column."""
+        return tuple(self.domain.factors[place] for place in self.kept)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -156,10 +162,30 @@ class Marginal(DerivedTable):
 
     columns  the columns that are kept
     labels   of each cell, one for each column
+    axes     the bins of each column
+    again    asks once more, for other columns or for another number of questions at once; None in what was copied
     """
 
     columns: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
+    axes: tuple[Domain, ...] = field(compare=False)
+    again: Callable[[Sequence[str], Among], Marginal] | None = field(compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, and what is sent elsewhere, holds the cells and not the answer that they were read from."""
+        return Marginal, (self.rows, self.columns, self.labels, self.axes, None)
+
+    def asked(self, columns: Sequence[str], among: Among) -> Marginal | None:
+        """The marginal of these columns, for so many questions at once; None where it cannot be asked for any more."""
+        if (tuple(columns), among) == (self.columns, self[0].among):
+            return self
+        return None if self.again is None else self.again(columns, among)
+
+    @plain_arguments
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart: bars with both their error bars for one column, a map for two; see
+        `dpviz.charts.of_marginal`. Of more columns there is the table."""
+        return pkgutil.resolve_name("dpviz.charts:of_marginal")(self, **options)
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each cell: its label in each kept column, value, low, high, and how these are known."""

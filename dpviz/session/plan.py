@@ -25,6 +25,7 @@ from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
 from dpviz.session.stale import stale
 
 if TYPE_CHECKING:
+    from dpviz.model.biases import Biases
     from dpviz.model.combination import After
     from dpviz.model.release import Release
 
@@ -145,6 +146,17 @@ class Plan:
         bound = self.bound
         level = probability(beta, "beta", zero=False)
         return after(release, bound.law, bound.question, bound.unit, bound.max_items, level)
+
+    @plain_arguments
+    def biases(self, columns: object, counts: object) -> Biases:
+        """How far every reader of a table would be off on average, for counts that you make up: whole numbers that are
+        never below 0 are biased. Free, as all of a plan is; `dv.Marginals` has such readers.
+
+        columns  of the table: a name, or a list of names; [] for the total alone
+        counts   public or made-up counts of its cells: a whole number for all of them, or a list of the first ones,
+                 where all others are 0: [1000] for one full cell among empty ones
+        """
+        return self.bound.law.biases(self.bound.question, self.bound.unit, columns, counts)
 
     @property
     def sheet(self) -> PlanSheet:

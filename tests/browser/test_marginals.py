@@ -45,6 +45,17 @@ def test_a_table_is_picked_by_keyboard_and_shows_what_the_kernel_reads(lab: Lab,
         cells = it.page.locator(".dp-marginals svg text.dp-heat-value").all_text_contents()
         code = "print(*(f'{round(c.value):,}' for c in release.marginal(['self_rated_health', 'physical_limitation'])))"
         assert [cell.replace("\u2212", "-") for cell in cells] == it.ask(code).split()
+        read = it.page.get_by_label("Read as", exact=True)
+        read.focus()
+        read.press("ArrowDown")
+        expect(it.page.locator(".dp-marginals")).to_contain_text("No interval is stated")
+        expect(it.page.locator(".dp-marginals svg .dp-heat-hole")).to_have_count(0)
+        cells = it.page.locator(".dp-marginals svg text.dp-heat-value").all_text_contents()
+        whole = "release.marginal(['self_rated_health', 'physical_limitation'], reader='nonnegative whole')"
+        assert cells == it.ask(f"print(*(f'{{int(c.value):,}}' for c in {whole}))").split()
+        assert axe.violations(it.page) == []
+        it.screenshot("whole")
+        read.press("Home")
         picked.press("Home")
         listed = it.page.get_by_role("region", name="Cells of visits")
         expect(listed.get_by_role("row")).to_have_count(15)

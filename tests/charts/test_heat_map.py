@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.charts.maps import STEPS, _Map, _round
+from dpviz.charts.maps import STEPS, _Map, _round, of_release
 from dpviz.charts.theme import PALETTES, palette
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import probability
@@ -33,7 +33,7 @@ def drawn(mechanism: Any = None, domain: Any = None) -> Release:
 
 
 def map_of(release: Release, theme: str = "light", width: int = 700) -> _Map:
-    return _Map(release, probability("0.05", "beta", zero=False), palette(theme), width)
+    return _Map(of_release(release, probability("0.05", "beta", zero=False)), palette(theme), width)
 
 
 def test_a_cell_is_hollow_exactly_where_its_interval_holds_0() -> None:

@@ -20,7 +20,9 @@ from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.marginals import MarginalsBound, Spread
 from dpviz.model.answers import MarginalTables, Packed
+from dpviz.model.answers.marginals import WHOLE
 from dpviz.model.derived import Derived
+from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.statistic import SparseCounts
@@ -323,6 +325,81 @@ def test_a_public_total_is_met_to_the_last_unit() -> None:
     assert better.high - better.low < alone.high - alone.low  # type: ignore[operator]
 
 
+def test_whole_tables_agree_in_every_single_column_and_state_no_interval() -> None:
+    release = released(epsilon=1)
+    frame, whole = release.to_frame(), release.to_frame(reader=WHOLE)
+    assert {"low", "high"} <= set(frame.columns) and not {"low", "high", "low_all", "high_all"} & set(whole.columns)
+    assert (whole["value"] >= 0).all() and whole["value"].dtype == np.int64
+    assert (frame["value"] != whole["value"]).any()
+    for name in "abc":
+        rows = whole[whole[name] != ""]
+        sums = rows.groupby(["table", name])["value"].sum().unstack()
+        assert len(sums) == 2 and len(sums.drop_duplicates()) == 1
+        own = [row.value for row in release.marginal(name, reader=WHOLE)]
+        assert own == sums.iloc[0].sort_index(key=lambda labels: labels.astype(int)).tolist()
+    cell = {"a": 1, "b": 1}
+    assert release.value(cell, WHOLE) == whole["value"][release.answer.point(release.reading, cell)]
+    found = release.sum([cell], reader=WHOLE)
+    assert isinstance(found, Derived) and (found.low, found.high) == (0, None) and "biased" in found.sentence
+    assert release.intervals(reader=WHOLE) is None
+    with pytest.raises(ParameterError, match="reader must be"):
+        release.to_frame(reader="whole")
+
+
+def test_fitted_cells_are_unbiased_and_whole_ones_as_biased_as_a_plan_says() -> None:
+    """One full cell among empty ones, 1,000 draws. A mean is further than 6.1 standard errors from what is expected
+    with a chance of 10**-9 at most; a bias of -4 shows among such errors of 1."""
+    bound = bound_of(ROW, (3, 4, 2), epsilon=1)
+    truth = np.zeros(24, dtype=np.int64)
+    truth[0] = 60
+    read: dict[str, list[Any]] = {"fitted": [], WHOLE: []}
+    for seed in range(1_000):
+        answer = bound.draw(SparseCounts(np.arange(24, dtype=np.uint64), truth), TeachingBits(seed), mode="exact")
+        release = release_of(bound, answer)
+        for reader, values in read.items():
+            values.append([float(one) for one in release.answer.read(release.reading, slice(0, 12), reader)])
+    planned = bound.law.biases(bound.question, bound.unit, ["a", "b"], [60])
+    for reader, values in read.items():
+        off = np.array(values) - np.array([60, *[0] * 11])
+        for count, cells in ((60, off[:, 0]), (0, off[:, 1:].mean(axis=1))):
+            row, error = planned.of(reader, count), 6.1 * cells.std() / len(cells) ** 0.5
+            told = 3.2 * float(row.bias.off) if row.bias.how == "simulated" else 0.0
+            assert abs(cells.mean() - float(row.bias.value)) < error + told
+            if reader == WHOLE:  # the twin: as unbiased as the fit
+                assert abs(cells.mean()) > error
+    assert planned.of("fitted", 0).bias.value == 0 and planned.of("fitted", 0).bias.how == "exact"
+
+
+def test_made_up_counts_are_typed_by_the_table_and_what_is_none_is_refused() -> None:
+    lesson = dv.teaching(pd.DataFrame({"a": [0], "b": [1], "c": [1]}), unit=ROW, seed=1)
+    plan = lesson.plan(question_of((4, 3, 2)).domain, dv.Marginals("1"))
+    alike = plan.biases(["b", "a"], 0)
+    assert [(row.reader, row.count, row.cells) for row in alike] == [(one, 0, 12) for one in ("fitted", "noisy", WHOLE)]
+    told = alike.of(WHOLE, 0).bias
+    assert told.how in ("exact", "numerical") and told.value > 0
+    error = plan.error.estimator(WHOLE)
+    assert error.bias(10**6) is not None and error.bias(10**6).value == 0  # type: ignore[union-attr]
+    assert error.bias(0).value > error.bias(1).value > 0 and error.one_bin(Fraction(1, 20)) is None  # type: ignore
+    two = plan.biases(["a", "b"], [9, 9, 0, 1])
+    assert [(row.count, row.cells) for row in two if row.reader == WHOLE] == [(0, 9), (1, 1), (9, 2)]
+    assert "simulated" in repr(two) and "<table>" in two._repr_html_() and len(two.to_frame()) == 9
+    spread = float(two.of("fitted", 9).spread.value) ** 2
+    law = plan.bound.law
+    assert spread == pytest.approx(float(law.sum(Query.of(([0], 1))).variance()[0]), rel=0.02)  # type: ignore
+    for columns, counts, rule in (
+        (["a"], 0, "must be one that is asked"),
+        (["a", "z"], 0, "some of a, b, c"),
+        (["a", "b"], [0] * 13, "1 to 12"),
+        (["a", "b"], [1, 2.5], "whole numbers from 0"),
+        (["a", "b"], -1, "whole numbers from 0"),
+        (7, 0, "named in a list"),
+    ):
+        with pytest.raises(DpvizError, match=rule):
+            plan.biases(columns, counts)
+    with pytest.raises(ParameterError, match="no count is below 0"):
+        lesson.plan(question_of((4, 3)).domain, dv.Dense("1")).biases(["a", "b"], 0)
+
+
 def test_a_cell_is_read_by_its_labels_in_the_columns_of_its_table() -> None:
     release = released(weights={("c",): 1, (): 2})
     frame = release.to_frame()
@@ -350,9 +427,20 @@ def test_a_share_of_a_row_is_a_ratio_of_fitted_cells() -> None:
     release = released(epsilon=20)
     shares = release.marginal(["a", "b"], share_of=["a"])
     cells, rows = release.marginal(["a", "b"]), release.marginal("a")
-    for row, cell, (a, _) in zip(shares, cells, shares.labels, strict=True):
+    for row, cell, (a, _b) in zip(shares, cells, shares.labels, strict=True):
         assert row.value == cell.value / rows[int(a)].value  # type: ignore[operator]
         assert row.low <= row.value <= row.high  # type: ignore[operator]
+        cell_, row_ = {"a": int(a), "b": int(_b)}, {"a": int(a)}
+        alone = release.share(cell_, row_)
+        assert isinstance(alone, Derived)
+        assert (alone.value, alone.interval, alone.rule) == (row.value, row.interval, row.rule)
+        assert "Fieller" in alone.rule
+        listed = release.share(cell_, [{"a": int(a), "b": b} for b in range(3)])
+        assert isinstance(listed, Derived) and listed.interval == alone.interval
+    with pytest.raises(DomainError, match="must lie in its whole"):
+        release.share({"a": 1, "b": 1}, {"a": 0})
+    with pytest.raises(DomainError, match="of a table that was asked"):
+        release.share({"a": 1, "b": 1}, {"c": 0})
     part = release.share({"a": 1, "b": 1})
     assert isinstance(part, Derived) and part.value == release[{"a": 1, "b": 1}] / release.sum().value  # type: ignore
 

@@ -26,6 +26,8 @@ const marginals = (more: Record<string, unknown> = {}): any => {
         tables: [["0"], ["0", "1"]],
         fitted: ["2000050", "500", "-33", "2000000", "50", "600", "-100", "-1", "-32"],
         whole: ["20000", "5", "0", "20000", "0", "6", "-1", "0", "0"],
+        readers: ["fitted", "nonnegative whole"],
+        nonnegative: ["20001", "4", "0", "20000", "1", "4", "0", "0", "0"],
         radii: { "0.05": radii, "0.01": radii, "0.1": radii },
         margins: [
             { whole: ["20000", "5", "0"], radii: { "0.05": bar("9"), "0.01": bar("9"), "0.1": bar("9") } },
@@ -79,6 +81,28 @@ test("another table is picked, as a list with its error", () => {
     expect(el.querySelector(".dp-plot > svg")).toBeNull();
 });
 
+test("cells are read as whole numbers from 0, with their own totals and without error bars", () => {
+    const el = open(marginals());
+    const select = [...el.querySelectorAll<HTMLSelectElement>(".dp-map-of select")][1]!;
+    expect(texts(select, "option")).toEqual(["fitted: unbiased, with error bars", "whole numbers from 0: biased, without error bars"]);
+    select.value = "nonnegative whole";
+    select.dispatchEvent(new Event("change"));
+    const map = el.querySelector(".dp-plot > svg")!;
+    expect(texts(map, ".dp-heat-value")).toEqual(["20,000", "1", "4", "0", "0", "0"]);
+    expect(texts(map, "text")).toEqual(expect.arrayContaining(["20,001", "4", "20,004", "1"]));
+    expect([map.querySelectorAll(".dp-heat-hole").length, el.textContent!.includes("±")]).toEqual([0, false]);
+    expect(el.textContent).toContain("No interval is stated");
+    const table = el.querySelector<HTMLSelectElement>(".dp-map-of select")!;
+    table.value = "0";
+    table.dispatchEvent(new Event("change"));
+    expect(texts(el.querySelector("[aria-label='Cells of a']")!, "tbody td")).toEqual(["1000", "20,001", "2000", "4", "3000", "0"]);
+});
+
+test("where one reader is offered there is nothing to choose", () => {
+    const el = open(marginals({ readers: ["fitted"], nonnegative: [] }));
+    expect(el.querySelectorAll(".dp-map-of select").length).toBe(1);
+});
+
 test("the numbers of all tables are one table", () => {
     const { table, read } = marginalsView;
     const { fitted, ...rest } = marginals();
@@ -92,15 +116,16 @@ test("the numbers of all tables are one table", () => {
 
 test("the total alone has a name of its own", () => {
     const one = { one: [bar("9")], all: [bar("9")] };
-    const el = open(marginals({ tables: [[]], fitted: ["700"], whole: ["7"], radii: { "0.05": one, "0.01": one, "0.1": one } }));
+    const el = open(marginals({ tables: [[]], fitted: ["700"], whole: ["7"], readers: ["fitted"], nonnegative: [], radii: { "0.05": one, "0.01": one, "0.1": one } }));
     expect(el.textContent).toContain("The total is within ±9 of the true count");
     expect(el.querySelector(".dp-map-of")).toBeNull();
 });
 
 test.each([
     ["a cell too few", { whole: ["1"] }],
+    ["a whole cell too few", { nonnegative: ["1"] }],
     ["a table of other columns", { tables: [["0"], ["0", "7"]] }],
-    ["no table", { tables: [], fitted: [], whole: [] }],
+    ["no table", { tables: [], fitted: [], whole: [], readers: [], nonnegative: [] }],
     ["a margin too few", { margins: [] }],
     ["no sentence", { sentence: 7 }],
 ])("what is malformed is not drawn: %s", (_, wrong) => {

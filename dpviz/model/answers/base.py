@@ -432,6 +432,10 @@ class Answer:
         """The two columns that a heat map is of where nobody names two; None where none come first."""
         return None
 
+    def row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
+        """All points of the row of a table in which others lie, where a label of fewer columns names one; else None."""
+        return None
+
     def label(self, reading: Reading, point: Any) -> str:
         """A point of a sum in words."""
         domain = reading.question.domain

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import kind_of, protect_module
+from dpviz.boundary import Hidden, kind_of, protect_module
 from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.fitting.residuals import Rows, Tables
+from dpviz.fitting.whole_tables import whole_tables
 from dpviz.model.answers.base import (
     Among,
     Answer,
@@ -51,6 +52,12 @@ TOTAL: Final = "total"
 
 MOST_CELLS: Final = 1 << 19
 """All tables together have at most so many cells."""
+
+WHOLE: Final = "nonnegative whole"
+"""The reader that gives whole numbers of at least 0."""
+
+MOST_READ: Final = 1 << 17
+"""Up to so many cells are read for a page as whole numbers of at least 0: nobody waits for more."""
 
 FITTED = (
     "The fitted tables agree with each other: summed up to columns that two of them have in common they are equal, to "
@@ -128,6 +135,38 @@ def located(tables: Tables, row: int) -> tuple[int, int]:
     return at, row - tables.starts[at]
 
 
+def table_named(tables: Tables, domain: Domain, columns: object) -> tuple[int, str]:
+    """A table by its columns, in any order, and what it is called."""
+    names = [columns] if isinstance(columns, str) else columns
+    known = [factor.columns[0] for factor in domain.factors]
+    asked = names_of(tables, domain)
+    if isinstance(names, Hidden) or not isinstance(names, list | tuple):
+        raise DomainError.of(kind_of(columns), "columns are named in a list", 'write ["sex", "year"]')
+    if not all(type(name) is str and name in known for name in names) or len(set(names)) != len(names):
+        raise DomainError.of(
+            "another column",
+            f"the columns of a table must be some of {', '.join(known)}, each named once",
+            "name these",
+        )
+    places = tuple(sorted(map(known.index, names)))
+    if places not in tables.tables:
+        name = TIMES.join(known[place] for place in places) or TOTAL
+        raise DomainError.of(
+            name, "a table must be one that is asked", f"name the columns of one of these: {_some(asked)}"
+        )
+    at = tables.tables.index(places)
+    return at, asked[at]
+
+
+def names_of(tables: Tables, domain: Domain) -> list[str]:
+    """What each table is called: `sex × year`."""
+    return [TIMES.join(domain.factors[place].columns[0] for place in table) or TOTAL for table in tables.tables]
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+
+
 def _digits(tables: Tables, at: int, cell: int) -> tuple[int, ...]:
     """The label of a cell in each column of its table."""
     shape = tables.shape(at)
@@ -157,13 +196,20 @@ class MarginalTables(Answer):
     noisy  what was drawn: the cells of all tables plus noise, one table after the other, the last column fastest
     total  the public number of rows, where the fit rests on it; else None
 
-    Readers: "fitted", tables that agree with each other, with the least weighted sum of squared differences from what
-    was drawn, as exact fractions; "noisy", what was drawn.
+    Readers, all of them computed from what was drawn:
+
+    fitted             tables that agree with each other, with the least weighted sum of squared differences from what
+                       was drawn, as exact fractions
+    noisy              what was drawn
+    nonnegative whole  whole numbers of at least 0 near the fitted ones. All tables have one total, and whichever table
+                       the counts of a single column are read from, they are the same; what tables of three columns add
+                       up to by two of them need not be. Biased: full cells are lowered and empty ones raised; no
+                       interval is stated. `plan.biases` says how much, for counts that you make up
     """
 
     kind: ClassVar[str] = "marginals"
     chart: ClassVar[str] = "marginals"
-    readers: ClassVar[tuple[str, ...]] = ("fitted", "noisy")
+    readers: ClassVar[tuple[str, ...]] = ("fitted", "noisy", WHOLE)
     noun: ClassVar[str] = "cell"
     by_columns: ClassVar[bool] = True
     asked: str
@@ -222,8 +268,7 @@ class MarginalTables(Answer):
 
     def names(self, reading: Reading) -> list[str]:
         """What each table is called: `sex × year`."""
-        factors = reading.question.domain.factors
-        return [TIMES.join(factors[place].columns[0] for place in table) or TOTAL for table in self.tables.tables]
+        return names_of(self.tables, reading.question.domain)
 
     def point(self, reading: Reading, label: object) -> int:
         """A cell by its label in each column of its table: {"sex": "female", "year": "1977"}; {} is the total."""
@@ -255,20 +300,27 @@ class MarginalTables(Answer):
         return self.tables.starts[at] + cell
 
     def _some(self, reading: Reading) -> str:
-        names = self.names(reading)
-        return ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+        return _some(self.names(reading))
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64] | list[Fraction]:
         chosen = rows_or(points, len(self.noisy))
-        if self._reader(reader) == "noisy":
-            picked: NDArray[np.int64] = self.noisy[chosen]
+        if (reader := self._reader(reader)) != "fitted":
+            picked: NDArray[np.int64] = (self.noisy if reader == "noisy" else self._whole)[chosen]
             return picked
         return self._fitted[chosen] if isinstance(chosen, slice) else [self._fitted[row] for row in chosen]
 
     @cached_property
     def _fitted(self) -> list[Fraction]:
-        parts = [self.noisy[first:stop] for first, stop in itertools.pairwise(self.tables.starts)]
-        return [cell for table in self.tables.fit(parts, self.total) for cell in table]
+        return [cell for table in self.tables.fit(self._drawn, self.total) for cell in table]
+
+    @cached_property
+    def _whole(self) -> NDArray[np.int64]:
+        return np.concatenate(whole_tables(self.tables, self._drawn, self.total))
+
+    @property
+    def _drawn(self) -> list[NDArray[np.int64]]:
+        """What was drawn, by tables."""
+        return [self.noisy[first:stop] for first, stop in itertools.pairwise(self.tables.starts)]
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         """Cells of one table err alike; those of another by more or less."""
@@ -289,11 +341,14 @@ class MarginalTables(Answer):
         points: Points = None,
         reader: str = "",
     ) -> Intervals | None:
-        """Each cell ± the quantile of its error, in whole counts, cut at 0 and at a public number of rows.
+        """Each cell ± the quantile of its error, in whole counts, cut at 0 and at a public number of rows. None for
+        cells that are read as whole numbers of at least 0, of which nothing is proved.
 
         All cells hold at once by a union bound, for they depend on each other.
         """
         halves = self.radii(reading, beta, among, reader)
+        if not halves:
+            return None
         chosen = rows_or(points, len(self.noisy))
         rows = np.arange(len(self.noisy))[chosen]
         tables = np.searchsorted(self.tables.starts, rows, side="right") - 1
@@ -324,6 +379,23 @@ class MarginalTables(Answer):
         """All cells of one table: that of the points beside which they stand."""
         at = located(self.tables, int(beside[0]))[0] if beside else 0
         return range(self.tables.starts[at], self.tables.starts[at + 1])
+
+    def row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
+        """The cells of the table of these points that have a label in some of its columns: {"sex": "female"}."""
+        if not isinstance(label, Mapping) or not label:
+            return None
+        factors, at = reading.question.domain.factors, located(self.tables, int(beside[0]))[0]
+        places = self.tables.tables[at]
+        names = [factors[place].columns[0] for place in places]
+        if not set(label) < set(names):
+            return None
+        numbers = np.arange(self.tables.starts[at], self.tables.starts[at + 1]).reshape(self.tables.shape(at))
+        chosen = (
+            factors[place].index(label[name]) if name in label else slice(None)
+            for place, name in zip(places, names, strict=True)
+        )
+        found: list[int] = numbers[tuple(chosen)].reshape(-1).tolist()
+        return found
 
     def label(self, reading: Reading, point: Any) -> str:
         return CellLabels(self.tables, reading.question.domain)[int(point)]
@@ -379,9 +451,11 @@ class MarginalTables(Answer):
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         """What a page draws, of kind "marginals": the names and labels of the columns, the columns of each table, how
         far its cells may be off at each beta (as text), alone and among all; the fitted cells, in hundredths and in
-        whole counts, and what they add up to by each column."""
+        whole counts, and what they add up to by each column; and the cells as other readers have them that it offers,
+        which is none where there are too many."""
         factors, tables = reading.question.domain.factors, self.tables
         kinds: tuple[Among, ...] = ("one", "all")
+        offered = len(self.noisy) <= MOST_READ
         header = {
             "factors": [
                 {"name": one.columns[0], "labels": [one.label(at) for at in range(one.size)], "scale": one.kind}
@@ -392,13 +466,15 @@ class MarginalTables(Answer):
                 text(beta): {among: [one.to_json() for one in self.radii(reading, beta, among)] for among in kinds}
                 for beta in betas
             },
+            "readers": ["fitted", *([WHOLE] if offered else [])],
             "margins": [self._margin(reading, place, betas) for place in range(len(factors))],
             "sentence": self.remark(reading),
         }
         hundredths, wholes = (
             np.array([round(cell * part) for cell in self._fitted], dtype=np.int64) for part in (HUNDREDTHS, 1)
         )
-        return View("marginals", header, {"fitted": hundredths, "whole": wholes})
+        nonnegative = self._whole if offered else self.noisy[:0]
+        return View("marginals", header, {"fitted": hundredths, "whole": wholes, "nonnegative": nonnegative})
 
     def _margin(self, reading: Reading, place: int, betas: Sequence[Fraction]) -> dict[str, Any]:
         """The sums of fitted cells by one column, rounded to whole counts, and how far one of them may be off; nothing

@@ -19,6 +19,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import Decay
 from dpviz.model.answers import Answer, Reading
+from dpviz.model.biases import Biases
 from dpviz.model.error import ErrorModel
 from dpviz.model.first_use import OnFirstUse
 from dpviz.model.linear import Limits, LinearError, Query
@@ -139,6 +140,17 @@ class StoredLaw(Stored):
         """
         raise ReleaseFormat.of(
             self.name, "nothing is proved about sums of these values", "read single values: release.to_frame()"
+        )
+
+    def biases(self, question: Question, unit: Unit, columns: object, counts: object) -> Biases:
+        """How far every reader is off on average, for made-up counts of some cells. By default nothing is said so.
+
+        columns  whose table the cells are
+        """
+        raise ParameterError.of(
+            self.name,
+            "this answer is not read as tables that no count is below 0 in",
+            "plan.error.bias(0) has the bias of an empty bin, where one is known",
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -10,21 +10,26 @@ from functools import cached_property, lru_cache
 from operator import mul
 from typing import ClassVar, cast
 
+import numpy as np
+
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, ceil_to, counted, whole
 from dpviz.fitting.noises import Noise, Noises, Term
 from dpviz.fitting.residuals import Tables
 from dpviz.fitting.sums import NoiseSum, Quantile
+from dpviz.fitting.whole_tables import total_bias, tried
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.model.answers import Answer, MarginalTables, Reading
-from dpviz.model.answers.marginals import TIMES, TOTAL, located, pieces, tables_of
+from dpviz.model.answers.marginals import TIMES, TOTAL, WHOLE, located, pieces, table_named, tables_of
+from dpviz.model.biases import Biases, Mean, ReaderBias, made_up, root_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import StoredLaw, stored
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import Bias, Ends, Limits, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
+from dpviz.model.words import often
 from dpviz.privacy.unit import Unit
 
 TRUSTED = Fraction(10**30)
@@ -37,6 +42,13 @@ FINE = 1 << 32
 """A standard deviation is rounded up to so much of that of one noise."""
 
 EXPONENTIAL = "exponential bound on the tail of a weighted sum of noises"
+
+MISSED = Fraction(1, 20)
+"""How often a simulated mean is further off than it says."""
+
+OF_THE_TOTAL = "the law of the fitted total, of which each cell has its part on average"
+
+UNBIASED = Mean(Fraction(0), Fraction(0), "exact", "linear in noise that is symmetric")
 
 IN_THE_FIT = "the law of a weighted sum of noises, in the fit of least squares"
 DRAWN = "the law of the noise on each cell"
@@ -125,9 +137,46 @@ class NoisyMarginals(StoredLaw):
         )
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
-        """Off by a weighted sum of the noises of all tables that have to do with it, whatever the truth is."""
+        """Off by a weighted sum of the noises of all tables that have to do with it, whatever the truth is. Of whole
+        numbers that are never below 0 nothing is proved."""
+        if reader == WHOLE:
+            return WholeLinearError()
         noise = self.sum(query, reader)
         return SumError(noise, noise, certain=True, by=DRAWN if reader == "noisy" else IN_THE_FIT)
+
+    def biases(self, question: Question, unit: Unit, columns: object, counts: object) -> Biases:
+        """Of each reader: the bias is 0, or known by the law of the total where all cells have one count; else it is
+        tried out, as the spread of whole cells is. A public total is taken to be that of the made-up counts."""
+        at, name = table_named(self.tables, question.domain, columns)
+        truth = np.array(made_up(counts, self.tables.cells[at]), dtype=np.int64)
+        values = np.unique(truth)
+        groups = [np.flatnonzero(truth == value) for value in values]
+        rows = [
+            ReaderBias(reader, int(value), len(group), UNBIASED, self._spread(at, reader))
+            for reader in ("fitted", "noisy")
+            for value, group in zip(values, groups, strict=True)
+        ]
+        total = int(truth.sum()) if self.tables.known else None
+        noises = [self.noise(table) for table in range(len(self.tables.tables))]
+        for value, group, one in zip(values, groups, tried(self.tables, at, noises, truth, groups, total), strict=True):
+            rule = f"{one.runs:,} runs of made-up noise; within that {often(MISSED)} times"
+            spread = Mean.simulated(one.spread, one.spread_within, rule)
+            bias = Mean.simulated(one.bias, one.bias_within, rule)
+            if len(groups) == 1:
+                bias = self._whole_bias(at, int(value))
+            rows.append(ReaderBias(WHOLE, int(value), len(group), bias, spread))
+        return Biases(f"{name}, {question.nouns(unit)}", tuple(rows))
+
+    def _spread(self, table: int, reader: str) -> Mean:
+        """The standard deviation of a cell."""
+        start = self.tables.starts[table]
+        return Mean.within(root_of(_noise_of(self, reader, start, start).variance()), "the variance of its noise")
+
+    def _whole_bias(self, table: int, count: int) -> Mean:
+        """Of a cell read as a whole number, where all cells of its table have this count."""
+        cells = self.tables.cells[table]
+        low, high = total_bias(_noise_of(self, "fitted", 0, self.tables.cells[0] - 1), count * cells)
+        return Mean.within((low / cells, high / cells), OF_THE_TOTAL)
 
     def title(self, question: Question, unit: Unit) -> str:
         return question.title(unit, counted(len(self.tables.tables), "table"))
@@ -246,6 +295,8 @@ class MarginalsError(ErrorModel):
     reader: str = "fitted"
 
     def estimator(self, reader: str) -> ErrorModel:
+        if reader == WHOLE:
+            return WholeTablesError(self.law)
         return MarginalsError(self.law, reader or "fitted") if reader in ("", "fitted", "noisy") else ErrorModel()
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue:
@@ -322,6 +373,39 @@ class MarginalsError(ErrorModel):
         """Of the error of such a cell; whole counts, away from 0."""
         upper = self._worst.pictured({min(level, 1 - level) for level in levels})
         return [max(0, upper[1 - level]) if 2 * level >= 1 else -max(0, upper[level]) for level in levels]
+
+
+@dataclass(frozen=True)
+class WholeTablesError(ErrorModel):
+    """What is known of cells that are read as whole numbers of at least 0: how far they are off on average."""
+
+    law: NoisyMarginals
+
+    def bias(self, count: int) -> ErrorValue:
+        """Over all cells of a table that all have this count: of the table with the fewest cells, where it is most."""
+        cells = self.law.tables.cells
+        found = self.law._whole_bias(min(range(len(cells)), key=cells.__getitem__), count)
+        off = found.off or None
+        return ErrorValue(found.value, "numerical" if off else "exact", f"{found.rule}; all cells alike", off=off)
+
+
+class WholeLinearError(LinearError):
+    """Of sums of whole cells nothing is proved: how far they are off depends on all true counts."""
+
+    @property
+    def rule(self) -> str:
+        return "nothing is proved about sums by this estimator"
+
+    @property
+    def why_open(self) -> str:
+        return "No interval is stated: whole numbers that are never below 0 are biased; plan.biases says how much."
+
+    @property
+    def bias(self) -> Bias:
+        return Bias("biased: cells that would be below 0 were raised to 0, and others lowered for it")
+
+    def ends(self, beta: Fraction) -> Ends:
+        return None, None
 
 
 @lru_cache(maxsize=4_096)

@@ -20,6 +20,9 @@ const readMarginals = shape({
     /** In hundredths, and rounded to whole counts. */
     fitted: numbers,
     whole: numbers,
+    /** What it may be read as, the fitted cells first; and the cells in whole numbers of at least 0, where that is offered. */
+    readers: list(text),
+    nonnegative: numbers,
     /** Of each table how far one cell may be off. */
     radii: table(shape({ one: list(readBar), all: list(readBar) })),
     /** Of each column what the fitted tables add up to, and how far one such sum may be off; empty where no map needs it. */
@@ -29,12 +32,16 @@ const readMarginals = shape({
 
 type Marginals = Result & Read<typeof readMarginals>;
 
+const WHOLE = "nonnegative whole";
+const READERS: Record<string, string> = { fitted: "fitted: unbiased, with error bars", [WHOLE]: "whole numbers from 0: biased, without error bars" };
+
 export const marginalsView: ResultView<Marginals> = {
     kind: "marginals",
     read(result) {
         const body = readMarginals(result.content, "result");
         const places = body.factors.map((_, place) => String(place));
         if (body.tables.length === 0 || !body.tables.every((some) => some.every((place) => places.includes(place)))) wrong("result.tables", "tables of its columns");
+        if (body.nonnegative.length !== (body.readers.includes(WHOLE) ? body.fitted.length : 0)) wrong("result.nonnegative", "a number for each cell");
         if (body.margins.length !== places.length) wrong("result.margins", "one for each column");
         for (const { one, all } of body.radii.values()) if (one.length !== body.tables.length || all.length !== body.tables.length) wrong("result.radii", "one for each table");
         for (const { length } of [body.fitted, body.whole]) if (startsOf(body).at(-1) !== length) wrong("result.fitted", "a number for each cell");
@@ -44,16 +51,24 @@ export const marginalsView: ResultView<Marginals> = {
         const starts = startsOf(result);
         const pair = result.tables.findIndex((columns) => columns.length === 2);
         let [at, beta, width] = [Math.max(0, pair), result.beta, 640];
-        const id = newId();
+        let reader = result.readers[0] ?? "fitted";
+        const [id, readerId] = [newId(), newId()];
         const select = h("select", { id, onchange: (event: Event) => timed(event, () => turn(Number(select.value))) });
         setOptions(
             select,
             result.tables.map((_, i) => ({ value: String(i), label: nameOf(result, i) })),
             String(at),
         );
+        const readAs = h("select", { id: readerId, onchange: (event: Event) => timed(event, () => read(readAs.value)) });
+        setOptions(
+            readAs,
+            result.readers.map((value) => ({ value, label: READERS[value] ?? value })),
+            reader,
+        );
         const plot = h("div", { class: "dp-plot" });
         const picked = result.tables.length > 1 ? h("div", { class: "dp-map-of" }, h("label", { for: id }, "Table of"), select) : null;
-        const element = h("div", { class: "dp-marginals" }, picked, plot);
+        const chosen = result.readers.length > 1 ? h("div", { class: "dp-map-of" }, h("label", { for: readerId }, "Read as"), readAs) : null;
+        const element = h("div", { class: "dp-marginals" }, picked, chosen, plot);
         let mapped = false;
 
         function turn(to: number): void {
@@ -61,11 +76,17 @@ export const marginalsView: ResultView<Marginals> = {
             around.redraw();
         }
 
+        function read(as: string): void {
+            reader = as;
+            around.redraw();
+        }
+
         function render(): void {
-            const map = mapOf(result, starts, at, beta, width);
-            mapped = map !== null;
+            const whole = reader === WHOLE;
+            const map = mapOf(result, starts, at, beta, width, whole);
+            mapped = map !== null && !whole;
             const key = map === null ? [] : [h("div", { class: "dp-map-key" }, heatKey(map.values, Math.min(width, 520)))];
-            plot.replaceChildren(...key, map?.chart ?? cellsOf(result, starts, at, beta), h("p", { class: "dp-hint" }, errors(result, at, beta)));
+            plot.replaceChildren(...key, map?.chart ?? cellsOf(result, starts, at, beta, whole), h("p", { class: "dp-hint" }, whole ? BIASED : errors(result, at, beta)));
         }
 
         return {
@@ -77,7 +98,7 @@ export const marginalsView: ResultView<Marginals> = {
                 render();
             },
             finding: () => `${shown(String(result.tables.length))} ${result.tables.length === 1 ? "table" : "tables that agree"}; ${shown(String(result.fitted.length))} cells.`,
-            key: () => [h("div", {}, mapped ? hollow() : null, h("div", {}, result.sentence))],
+            key: () => (reader === WHOLE ? [] : [h("div", {}, mapped ? hollow() : null, h("div", {}, result.sentence))]),
         };
     },
     table: (result, beta) => {
@@ -129,6 +150,9 @@ function told(hundredths: string): string {
     return `${below ? MINUS : ""}${shown(digits.slice(0, -2))}${rest === "00" ? "" : `.${rest}`}`;
 }
 
+/** As the kernel says it of such cells. */
+const BIASED = "No interval is stated: whole numbers that are never below 0 are biased, full cells downward and empty ones upward; plan.biases says how much. All tables have one total and the same counts of each single column.";
+
 const signed = (count: string): string => shown(count).replace("-", MINUS);
 
 const valueOf = (result: Marginals, row: number): string => told(result.fitted.at(row));
@@ -145,7 +169,7 @@ interface Drawn {
 }
 
 /** A table of two columns as a map, the longer one down; nothing for other tables, and where there is no room. */
-function mapOf(result: Marginals, starts: readonly number[], at: number, beta: string, width: number): Drawn | null {
+function mapOf(result: Marginals, starts: readonly number[], at: number, beta: string, width: number, whole: boolean): Drawn | null {
     const places = result.tables[at]!;
     if (places.length !== 2) return null;
     const [first, second] = places as [string, string];
@@ -154,29 +178,39 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
     const reach = Number(result.radii.get(beta)!.one[at]!.value);
     const cells = Array.from({ length: rows.length * columns.length }, (_, i) => {
         const row = turned ? (i % rows.length) * columns.length + Math.floor(i / rows.length) : i;
+        if (whole) return { near: result.nonnegative.near(starts[at]! + row), text: signed(result.nonnegative.at(starts[at]! + row)), open: false };
         const near = result.fitted.near(starts[at]! + row) / HUNDREDTHS;
         return { near, text: signed(result.whole.at(starts[at]! + row)), open: Math.floor(near) - reach <= 0 };
     });
     const side = (place: string, labels: string[], short: boolean): { name: string; labels: string[]; totals: string[] } => {
-        const { whole: sums, radii } = result.margins[Number(place)]!;
-        const bar = radii.get(beta);
+        const { whole: rounded, radii } = result.margins[Number(place)]!;
+        const sums = whole ? sumsOf(result, starts[at]!, rows.length, columns.length, place === first) : rounded;
+        const bar = whole ? undefined : radii.get(beta);
         return { name: result.factors[Number(place)]!.name, labels, totals: sums.map((one) => (short || bar === undefined ? signed(one) : `${signed(one)} ${spread(bar)}`)) };
     };
     const [down, across] = turned ? [side(second, columns, false), side(first, rows, true)] : [side(first, rows, false), side(second, columns, true)];
     const values = cells.map(({ near }) => near);
-    const chart = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${errors(result, at, beta)}` }, width);
+    const chart = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${whole ? BIASED : errors(result, at, beta)}` }, width);
     return chart === null ? null : { chart, values };
 }
 
+/** What whole cells of a table add up to, by its rows or by its columns. */
+function sumsOf({ nonnegative }: Marginals, start: number, rows: number, columns: number, byRow: boolean): string[] {
+    const sums = Array.from({ length: byRow ? rows : columns }, () => 0n);
+    for (let i = 0; i < rows * columns; i += 1) sums[byRow ? Math.floor(i / columns) : i % columns]! += BigInt(nonnegative.at(start + i));
+    return sums.map(String);
+}
+
 /** The cells of one table as a list. */
-function cellsOf(result: Marginals, starts: readonly number[], at: number, beta: string): HTMLElement {
+function cellsOf(result: Marginals, starts: readonly number[], at: number, beta: string, whole: boolean): HTMLElement {
     const places = result.tables[at]!;
     const bar = result.radii.get(beta)!.one[at]!;
     const names = places.length === 0 ? ["cell"] : places.map((place) => result.factors[Number(place)]!.name);
-    const columns = [...names.map((name) => ({ name })), { name: "count", figures: true }, { name: "off by at most", figures: true }];
+    const columns = [...names.map((name) => ({ name })), { name: "count", figures: true }, ...(whole ? [] : [{ name: "off by at most", figures: true }])];
     return dataTable(`Cells of ${nameOf(result, at)}`, columns, starts[at + 1]! - starts[at]!, (cell) => {
         const digits = digitsOf(result, at, cell);
         const labels = places.length === 0 ? ["total"] : places.map((place, i) => toldOf(result, place)[digits[i]!]!);
-        return [...labels, valueOf(result, starts[at]! + cell), spread(bar)];
+        const row = starts[at]! + cell;
+        return whole ? [...labels, shown(result.nonnegative.at(row))] : [...labels, valueOf(result, row), spread(bar)];
     });
 }
