@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import lt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.model.domain import Domain
+from dpviz.model.domain import Domain, IntegerDomain
 
 Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
 
 LINE: Final = "\n"
+TAKEN: Final = ("rank", "bin", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
+"""The columns of a frame that are no column of the data."""
 
 
 def labels_json(labels: Labels, name: str) -> dict[str, Any]:
@@ -52,11 +54,25 @@ def ascending(labels: Labels) -> bool:
 
 def are_labels(labels: Labels, domain: Domain) -> bool:
     """Whether a question about this domain has these labels: keys where none are declared, else numbers of its bins."""
-    if not domain.declared:
-        return set(map(type, labels)) <= {str}
-    return all(isinstance(label, int) and 0 <= label < domain.size for label in labels)
+    return domain.holds(labels)
 
 
 def shown_labels(labels: Labels, domain: Domain) -> list[str]:
     """The labels as a reader sees them."""
-    return [label if isinstance(label, str) else domain.label(label) for label in labels]
+    return [domain.name(label) for label in labels]
+
+
+def by_column(labels: Labels, domain: Domain) -> dict[str, Sequence[Any]]:
+    """The labels column by column, for a frame, where unknown keys are among several columns; else nothing more than
+    the label of the bin is needed. Whole numbers are numbers, unless a bin beside them has no number."""
+    if domain.declared or len(domain.factors) == 1:
+        return {}
+    rows = [domain.parts(label) for label in labels]
+    found: dict[str, Sequence[Any]] = {}
+    for at, axis in enumerate(domain.factors):
+        column: list[Any] = [row[at] for row in rows]
+        if isinstance(axis, IntegerDomain) and axis.inner == axis.size:
+            column = list(map(int, column))
+        name = axis.columns[0]
+        found[f"{name} (column)" if name in TAKEN else name] = column
+    return found
