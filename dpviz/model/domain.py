@@ -713,6 +713,10 @@ class TimeDomain(_OneColumn):
         return {"kind": self.kind, "column": self.column, **ends, "by": self.by, **_edges(self)}
 
 
+ALL_OTHERS: Final = "all others"
+"""What a sentence calls the bin of all labels that are not declared."""
+
+
 @dataclass(frozen=True)
 class CategoryDomain(_OneColumn):
     kind: ClassVar[str] = "categories"
@@ -749,7 +753,10 @@ class CategoryDomain(_OneColumn):
 
     @property
     def choices(self) -> str:
-        return _either(self._few, self.other or self.missing)
+        few = self._few
+        if self.other and ALL_OTHERS not in self.values:
+            few[min(len(self.values), 4)] = ALL_OTHERS
+        return _either(few, self.other or self.missing)
 
     @property
     def _few(self) -> list[str]:
