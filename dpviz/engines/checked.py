@@ -31,9 +31,9 @@ def counted(rows: Rows, question: Question, ordered: bool) -> Any:
                 label = int(label)
             if type(label) is not int or not 0 <= label < size:
                 return None
-        elif type(label) is not str:
-            return None
         found.append((label, count))
+    if not declared and not question.domain.holds([label for label, _ in found]):
+        return None
     if len({label for label, _ in found}) < len(found):
         return None
     if ordered and any((-one[1], one[0]) > (-other[1], other[0]) for one, other in pairwise(found)):

@@ -30,7 +30,15 @@ from dpviz.engines.steps import Scale
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
-from dpviz.model.domain import Domain, IntegerDomain, IntervalDomain, KeyDomain
+from dpviz.model.domain import (
+    APART,
+    ESCAPES,
+    Domain,
+    IntegerDomain,
+    IntervalDomain,
+    KeyDomain,
+    ProductDomain,
+)
 from dpviz.model.question import Between, Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import (
@@ -338,9 +346,7 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         if not unit.is_row and question.partition.cut is not None:
             of_users = table.filter(*here, cells[unit.of].value.notnull())
             chosen = of_users.select(item=part, user=cells[unit.of].value)
-    key = domain.column if isinstance(domain, KeyDomain) else None
-    item = assign_bins(domain, cells, numbers_for(domain), fallback) if key is None else cells[key].value
-    picked = {"item": item}
+    picked = _items(domain, cells, fallback)
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
         passing.append(picked["user"].notnull())
@@ -350,12 +356,19 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         passing.append(picked["value"].notnull())
     rows = (table.filter(*passing) if passing else table).select(**picked)
 
-    def text(name: str, counted: Any) -> Any:
+    def written(name: str, of: str, counted: Any) -> Any:
         """A column of what is counted, as the text of its values."""
-        of = key if name == "item" else unit.of
-        if of is None or of in found:  # what is read from a text as a number is grouped as a text
+        if of in found:  # what is read from a text as a number is grouped as a text
             return counted[name].cast("string")
         return read(counted[name], kinds[of]).text
+
+    def text(name: str, counted: Any) -> Any:
+        """The user, or the item, as a text."""
+        if name == "user":
+            return written(name, unit.of, counted)
+        if domain.declared:
+            return counted.item.cast("string")
+        return _label(domain, counted, written)
 
     if chosen is not None:
         rows = rows.semi_join(_in_part(chosen, question, lambda touched: text("user", touched)), "user")
@@ -363,17 +376,47 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
         rows = with_steps(present(rows), Scale.of(total))
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
     elif unit.is_row:
-        counts = rows.group_by("item").agg(count=rows.count())
+        counts = rows.group_by(*items_of(rows)).agg(count=rows.count())
         if fallback is not None or not domain.declared or not all(inside):  # else whatever has no bin did not pass
             counts = present(counts)
     else:
         counts = _bounded(rows, question, unit, text)
-    numbered = key is None and (numbers_for(domain) == "int64" or not isinstance(need, Top))
+    numbered = domain.declared and (numbers_for(domain) == "int64" or not isinstance(need, Top))
     counts = counts.mutate(label=counts.item if numbered else text("item", counts))
     if isinstance(need, Top):
-        order = ibis.desc("count"), ibis.asc("label" if key is not None else "item")
+        order = ibis.desc("count"), ibis.asc("item" if domain.declared else "label")
         counts = counts.order_by(*order).limit(need.rows + 1)
     return Hidden(counts.select("label", "count"))
+
+
+def _items(domain: Domain, cells: Mapping[str, Any], fallback: Sequence[int] | None) -> dict[str, Any]:
+    """What tells the bins apart: their numbers, or keys; with keys among declared columns the number and each key."""
+    if domain.declared:
+        return {"item": assign_bins(domain, cells, numbers_for(domain), fallback)}
+    keys = [cells[one.column].value for one in domain.factors if isinstance(one, KeyDomain)]
+    known = domain.known if isinstance(domain, ProductDomain) else None
+    first = [] if known is None else [assign_bins(known, cells, "int64")]
+    return {f"item{at or ''}": column for at, column in enumerate([*first, *keys])}
+
+
+def _label(domain: Domain, counted: Any, written: Callable[[str, str, Any], Any]) -> Any:
+    """The text of a bin that is told apart by keys, as the domain writes it."""
+    if not isinstance(domain, ProductDomain):
+        return written("item", domain.columns[0], counted)
+    names = items_of(counted)[domain.known is not None :]
+    keys = [written(name, of, counted) for name, of in zip(names, domain.unknown, strict=True)]
+    if len(keys) > 1:
+        for sign, mark in ESCAPES:
+            keys = [key.replace(sign, mark) for key in keys]
+    label = keys[0]
+    for key in keys[1:]:
+        label = label + APART + key
+    return label if domain.known is None else counted.item.cast("string").lpad(domain.digits, "0") + label
+
+
+def items_of(counted: Any) -> list[str]:
+    """The columns that tell bins apart."""
+    return [name for name in counted.columns if name.startswith("item")]
 
 
 def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Sequence[int], need: Need) -> Any:
@@ -394,12 +437,12 @@ def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Seque
 
 def present(counted: Any) -> Any:
     """What has an item. Counts are grouped first, so that an engine finds the item of each row once."""
-    return counted.filter(counted.item.notnull())
+    return counted.filter(*(counted[name].notnull() for name in items_of(counted)))
 
 
 def _summed(rows: Any) -> Any:
     """The total of the steps of each item, where it is not 0: what adds up to 0 must look as if it were not there."""
-    totals = rows.group_by("item").agg(count=whole_total(rows.steps))
+    totals = rows.group_by(*items_of(rows)).agg(count=whole_total(rows.steps))
     return totals.filter(totals["count"] != whole(0, "int64"))
 
 
@@ -417,8 +460,8 @@ def _row_number() -> int:
 def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     """Count users: each in its max_bins first items by digest, at most max_per_bin times in each, and at most
     max_records times in all, item after item by digest."""
-    once = unit.max_per_bin == 1
-    pairs = present(rows.distinct() if once else rows.group_by("user", "item").agg(times=rows.count()))
+    once, items = unit.max_per_bin == 1, items_of(rows)
+    pairs = present(rows.distinct() if once else rows.group_by("user", *items).agg(times=rows.count()))
     chosen = unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins)
     if chosen or unit.max_records is not None:
         name = text("item", pairs)
@@ -432,16 +475,16 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
         else:
             pairs = pairs.mutate(rank=rank)
     if once and unit.max_records is None:
-        return pairs.group_by("item").agg(count=pairs.count())
+        return pairs.group_by(*items).agg(count=pairs.count())
     if once:
         pairs = pairs.mutate(times=whole(1, "int64"))
     most = ibis.literal(min(unit.max_per_bin, LARGEST), "int64")
     if unit.max_records is None:
-        return pairs.group_by("item").agg(count=whole_total(ibis.least(pairs.times, most)))
+        return pairs.group_by(*items).agg(count=whole_total(ibis.least(pairs.times, most)))
     pairs = pairs.mutate(times=ibis.least(pairs.times, most))
     pairs = _within(unit.max_records, pairs, [pairs.user], [pairs.rank])
     pairs = pairs.filter(pairs.times > 0)
-    return pairs.group_by("item").agg(count=whole_total(pairs.times))
+    return pairs.group_by(*items).agg(count=whole_total(pairs.times))
 
 
 def _in_part(touched: Any, question: Question, user: Callable[[Any], Any]) -> Any:
@@ -468,7 +511,8 @@ def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     """The rows that users count with, as bounding.py has it: a user's max_bins first items by digest, in each the
     max_per_bin first rows by theirs, and the max_records first of all. Rows of equal steps come as one, with their
     steps added up."""
-    alike = rows.group_by("user", "item", "steps").agg(times=rows.count())
+    items = items_of(rows)
+    alike = rows.group_by("user", *items, "steps").agg(times=rows.count())
     name = text("item", alike)
     head = ibis.literal(question.id) + text("user", alike).hexdigest("md5")
     alike = alike.mutate(bin_rank=(head + name).hexdigest("md5") + name)
@@ -477,11 +521,13 @@ def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
         place = ibis.dense_rank().over(group_by=alike.user, order_by=alike.bin_rank)
         placed = alike.mutate(place=place)
         alike = placed.filter(placed.place < whole(unit.max_bins, "int64"))
-    alike = _within(unit.max_per_bin, alike, [alike.user, alike.item], [alike.row_rank, alike.steps])
+    alike = _within(
+        unit.max_per_bin, alike, [alike.user, *(alike[name] for name in items)], [alike.row_rank, alike.steps]
+    )
     if unit.max_records is not None:
         order = [alike.bin_rank, alike.row_rank, alike.steps]
         alike = _within(unit.max_records, alike, [alike.user], order)
-    return alike.select("item", steps=alike.steps * alike.times)
+    return alike.select(*items, steps=alike.steps * alike.times)
 
 
 # ---------------------------------------------------------------- what comes back

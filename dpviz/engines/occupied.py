@@ -16,6 +16,7 @@ from dpviz.engines.queries import Engine, Piece, each
 from dpviz.engines.reading import WIDE
 from dpviz.engines.text_order import text_order
 from dpviz.errors import ReleaseFailed
+from dpviz.model.domain import Domain, ProductDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Batch, Visit, odd_answer, together
@@ -118,11 +119,21 @@ def _batch(held: Hidden[Piece], question: Question) -> Batch | None:
     if not domain.declared:
         kind = column.type
         known = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
-        return TextBatch(column, counts) if known and not column.null_count else None
+        return TextBatch(column, counts) if known and not column.null_count and _led(column, domain) else None
     numbers = _whole_numbers(column) if pyarrow.types.is_integer(column.type) else _wide_numbers(column)
     if numbers is None or (len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < question.bins):
         return None
     return Batch(numbers.astype(_kept_as(question), copy=False), counts)
+
+
+def _led(column: Any, domain: Domain) -> bool:
+    """Whether each text begins with the number of a declared bin, where unknown keys are among declared columns."""
+    if not isinstance(domain, ProductDomain) or domain.known is None or not len(column):
+        return True
+    numbers = pyarrow.compute.utf8_slice_codeunits(column, 0, domain.digits)
+    if not pyarrow.compute.all(pyarrow.compute.match_substring_regex(numbers, f"^[0-9]{{{domain.digits}}}$")).as_py():
+        return False
+    return int(pyarrow.compute.max(numbers.cast(pyarrow.int64())).as_py()) < domain.known.size
 
 
 def _kept_as(question: Question) -> Any:

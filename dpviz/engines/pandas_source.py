@@ -17,7 +17,7 @@ from dpviz.engines.steps import Scale, steps_of
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
-from dpviz.model.domain import Domain, KeyDomain
+from dpviz.model.domain import Domain, KeyDomain, ProductDomain
 from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import (
@@ -217,10 +217,31 @@ class PandasSource(Unstored, Source):
         domain = question.domain
         if isinstance(domain, KeyDomain):
             return self._read(domain.column).keys
+        if isinstance(domain, ProductDomain) and not domain.declared:
+            return self._keyed(domain)
         bins, inside = self._locate(domain, question.fallback)
         labels, found = np.unique(bins[inside], return_inverse=True)
         ranks = np.full(len(bins), NONE)
         ranks[inside] = found
+        return labels, ranks
+
+    def _keyed(self, domain: ProductDomain) -> tuple[NDArray[Any], Bins]:
+        """The same for unknown keys among declared columns: the bins that occur, found column after column."""
+        columns, known = [self._read(name).keys for name in domain.unknown], domain.known
+        place = np.zeros(len(columns[0][1]), dtype=np.int64) if known is None else self._place(known, None)
+        inside = np.logical_and.reduce([place != NONE, *(codes != NONE for _, codes in columns)])
+        places, found = np.unique(place[inside], return_inverse=True)
+        bins: list[tuple[int, tuple[str, ...]]] = [(one, ()) for one in places.tolist()]
+        for names, codes in columns:
+            pairs, found = np.unique(found * max(1, len(names)) + codes[inside], return_inverse=True)
+            earlier = (divmod(pair, len(names)) for pair in pairs.tolist())
+            bins = [(bins[at][0], (*bins[at][1], names[code])) for at, code in earlier]
+        texts = [domain.keyed(*bin) for bin in bins]
+        labels = np.empty(len(texts), dtype=object)
+        labels[:] = sorted(texts)
+        rank = {name: at for at, name in enumerate(labels)}
+        ranks = np.full(len(place), NONE)
+        ranks[inside] = np.array([rank[name] for name in texts], dtype=np.int64)[found]
         return labels, ranks
 
     def _locate(self, domain: Domain, fallback: Sequence[int] | None) -> Located:

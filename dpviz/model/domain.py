@@ -12,12 +12,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import prod
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
-from dpviz.errors import DomainError, ParameterError, short, unwritable
+from dpviz.errors import DomainError, DpvizError, ParameterError, short, unwritable
 from dpviz.exact import LONGEST, NUMBER_LIKE, Number, counted, rational, text, writable
 from dpviz.kinds import name_of
 from dpviz.model import times
@@ -50,6 +51,12 @@ WRITTEN: Final = {
 
 BETWEEN: Final = " · "
 """What stands between the labels of a bin of several columns."""
+APART: Final = "|"
+"""What stands between the keys of several columns where they are held as one text."""
+ESCAPES: Final = (("~", "~0"), (APART, "~1"))
+"""What is written for what, in this order, in a key that is held beside others."""
+MOST_BESIDE_KEYS: Final = 1 << 62
+"""A product with unknown keys has at most so many declared bins: every engine numbers them in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,23 @@ class Domain(metaclass=NamedClass):
     def label(self, index: int) -> str:
         """The label of bin `index`, as a reader sees it."""
         raise NotImplementedError
+
+    def point(self, label: object) -> int | str:
+        """The bin that a label names, as an answer holds it: its number, or a text where the keys are unknown."""
+        return self.index(label)
+
+    def name(self, point: int | str) -> str:
+        """The label of a bin as an answer holds it, as a reader sees it."""
+        return point if isinstance(point, str) else self.label(point)
+
+    def parts(self, point: int | str) -> tuple[str, ...]:
+        """The same, one label for each column."""
+        return (self.name(point),)
+
+    def holds(self, points: Sequence[object]) -> bool:
+        """Whether an answer can hold all of these as bins."""
+        size = self.size
+        return all(isinstance(point, int) and 0 <= point < size for point in points)
 
     def short_label(self, index: int) -> str:
         """The label for an axis."""
@@ -311,15 +335,20 @@ class Domain(metaclass=NamedClass):
     def product(*factors: Domain) -> ProductDomain:
         """Every bin of each domain with every bin of the others: counts over two columns or more.
 
-        A product among the factors stands for its own factors.
+        A product among the factors stands for its own factors. With unknown keys among them the bins are unknown, too:
+        each bin of the declared columns, with every key that occurs in it.
+
+        >>> dests = Domain.integers(1, 12, column="month") * Domain.keys(column="dest")
+        >>> dests.declared, dests.size_text
+        (False, 'unknown keys in 12 bins')
         """
         flat: list[Domain] = []
         for factor in factors:
-            if type(factor) not in (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain, ProductDomain):
+            if not is_domain(factor):
                 raise DomainError.of(
                     as_given(factor),
-                    "a product is made of one-column domains whose bins are declared",
-                    "make each with dv.Domain.integers, intervals, times or categories",
+                    "a product is made of one-column domains",
+                    "make each with dv.Domain.integers, intervals, times, categories or keys",
                 )
             flat += factor.factors
         return ProductDomain(tuple(flat))
@@ -684,6 +713,10 @@ class TimeDomain(_OneColumn):
         return {"kind": self.kind, "column": self.column, **ends, "by": self.by, **_edges(self)}
 
 
+ALL_OTHERS: Final = "all others"
+"""What a sentence calls the bin of all labels that are not declared."""
+
+
 @dataclass(frozen=True)
 class CategoryDomain(_OneColumn):
     kind: ClassVar[str] = "categories"
@@ -720,7 +753,10 @@ class CategoryDomain(_OneColumn):
 
     @property
     def choices(self) -> str:
-        return _either(self._few, self.other or self.missing)
+        few = self._few
+        if self.other and ALL_OTHERS not in self.values:
+            few[min(len(self.values), 4)] = ALL_OTHERS
+        return _either(few, self.other or self.missing)
 
     @property
     def _few(self) -> list[str]:
@@ -754,9 +790,7 @@ class KeyDomain(_OneColumn):
 
     @property
     def size(self) -> int:
-        raise DomainError.of(
-            self.python, "this question needs declared bins", "declare them, or use a mechanism that shows no empty bin"
-        )
+        raise _undeclared(self)
 
     @property
     def size_text(self) -> str:
@@ -767,7 +801,13 @@ class KeyDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
-        raise DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name", "read release[label]")
+        raise _unnumbered(label)
+
+    def point(self, label: object) -> str:
+        return category_text(label)
+
+    def holds(self, points: Sequence[object]) -> bool:
+        return set(map(type, points)) <= {str}
 
     @property
     def text(self) -> str:
@@ -787,28 +827,37 @@ class KeyDomain(_OneColumn):
 
 @dataclass(frozen=True)
 class ProductDomain(Domain):
-    """Bins are numbered with the last factor running fastest."""
+    """Bins are numbered with the last factor running fastest.
+
+    Where some factors are unknown keys no bin has a number. An answer holds a bin as a text then: the number of the bin
+    of the declared factors, in as many digits as the last one has, and the key; of several keys each is written by
+    `ESCAPES` and they stand with `APART` between them. So no two bins are one text, and texts in the order of their
+    code points are in the order of the declared bins.
+    """
 
     kind: ClassVar[str] = "product"
     axes: tuple[Domain, ...]
 
     def __post_init__(self) -> None:
-        one_column = (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain)
+        one_column = (IntegerDomain, IntervalDomain, CategoryDomain, TimeDomain, KeyDomain)
         if type(self.axes) is not tuple or not all(type(axis) in one_column for axis in self.axes):
-            raise DomainError.of(
-                as_given(self.axes), "a product is made of one-column domains whose bins are declared", "use *"
-            )
+            raise DomainError.of(as_given(self.axes), "a product is made of one-column domains", "use *")
         if len(self.axes) < 2:
             raise DomainError.of(
                 f"{len(self.axes)} factors",
                 "a product needs at least two factors",
                 "multiply two domains: one * another",
             )
-        if len(self.axes) > MOST_FACTORS or self.size > 1 << MOST_FACTORS:
+        known = prod(axis.size for axis in self.axes if axis.declared)
+        if len(self.axes) > MOST_FACTORS or known > 1 << MOST_FACTORS:
             raise DomainError.of(
                 f"{len(self.axes):,} factors",
                 f"a product has at most {MOST_FACTORS:,} factors and 2^{MOST_FACTORS:,} bins",
                 "take fewer columns, or fewer bins of each",
+            )
+        if not self.declared and known > MOST_BESIDE_KEYS:
+            raise DomainError.of(
+                bins_text(known), "a product with unknown keys has at most 2^62 declared bins", "declare fewer bins"
             )
         seen: set[str] = set()
         for name in self.columns:
@@ -824,34 +873,124 @@ class ProductDomain(Domain):
     def columns(self) -> tuple[str, ...]:
         return tuple(name for axis in self.axes for name in axis.columns)
 
+    @cached_property
+    def declared(self) -> bool:
+        return all(axis.declared for axis in self.axes)
+
+    @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        """The columns of unknown keys, in order."""
+        return tuple(axis.column for axis in self.axes if isinstance(axis, KeyDomain))
+
+    @cached_property
+    def known(self) -> Domain | None:
+        """The product of the declared factors, or the only one; None where all are unknown keys."""
+        axes = tuple(axis for axis in self.axes if axis.declared)
+        return ProductDomain(axes) if len(axes) > 1 else axes[0] if axes else None
+
+    @cached_property
+    def places(self) -> int:
+        """How many bins the declared factors have together."""
+        return 1 if self.known is None else self.known.size
+
+    @cached_property
+    def digits(self) -> int:
+        """How many digits the number of a declared bin is written with, before the keys."""
+        return 0 if self.known is None else len(str(self.places - 1))
+
+    def keyed(self, place: int, keys: Sequence[str]) -> str:
+        """The text of a bin: of one of the declared factors, with these keys."""
+        number = f"{place:0{self.digits}d}" if self.digits else ""
+        return number + (keys[0] if len(keys) == 1 else APART.join(map(_escaped, keys)))
+
+    def unkeyed(self, point: str) -> tuple[int, list[str]] | None:
+        """The declared bin and the keys of such a text; None where it is of no bin."""
+        digits = self.digits
+        number, rest = point[:digits], point[digits:]
+        if digits and not (len(number) == digits and number.isascii() and number.isdecimal()):
+            return None
+        place, many = int(number) if digits else 0, len(self.unknown)
+        keys = [rest] if many == 1 else list(map(_unescaped, rest.split(APART)))
+        fits = len(keys) == many and place < self.places
+        return (place, keys) if fits and self.keyed(place, keys) == point else None
+
     @property
     def size(self) -> int:
+        if not self.declared:
+            raise _undeclared(self)
         return prod(axis.size for axis in self.axes)
+
+    @property
+    def size_text(self) -> str:
+        if self.declared:
+            return bins_text(self.size)
+        return "unknown keys" if self.known is None else f"unknown keys in {self.known.size_text}"
 
     @property
     def by_labels(self) -> ProductDomain:
         return ProductDomain(tuple(axis.by_labels for axis in self.axes))
 
     def label(self, index: int) -> str:
-        if not 0 <= index < self.size:
+        if not self.declared or not 0 <= index < self.size:
             raise IndexError(short(index))
+        return BETWEEN.join(self._labels(index, self.axes))
+
+    def _labels(self, index: int, axes: Sequence[Domain]) -> list[str]:
+        """The labels of a bin of these axes, one for each."""
         labels = []
-        for axis in reversed(self.axes):
+        for axis in reversed(axes):
             index, digit = divmod(index, axis.size)
             labels.append(axis.label(digit))
-        return BETWEEN.join(reversed(labels))
+        return labels[::-1]
 
     @plain_arguments
     def index(self, label: object) -> int:
+        if not self.declared:
+            raise _unnumbered(label)
+        place = 0
+        for axis, one in zip(self.axes, self._each(label), strict=True):
+            place = place * axis.size + axis.index(one)
+        return place
+
+    def _each(self, label: object) -> tuple[object, ...]:
+        """A label of one bin, one for each column."""
         if not isinstance(label, tuple) or len(label) != len(self.axes):
             many = "a pair" if len(self.axes) == 2 else f"a tuple of {len(self.axes):,} labels"
             raise DomainError.of(
                 kind_of(label), f"a label of this product is {many}", "give a tuple with a label for each column"
             )
-        place = 0
-        for axis, one in zip(self.axes, label, strict=True):
-            place = place * axis.size + axis.index(one)
-        return place
+        return label
+
+    @plain_arguments
+    def point(self, label: object) -> int | str:
+        if self.declared:
+            return self.index(label)
+        place, keys = 0, []
+        for axis, one in zip(self.axes, self._each(label), strict=True):
+            if axis.declared:
+                place = place * axis.size + axis.index(one)
+            else:
+                keys.append(category_text(one))
+        return self.keyed(place, keys)
+
+    def parts(self, point: int | str) -> tuple[str, ...]:
+        if isinstance(point, int):
+            return tuple(self._labels(point, self.axes))
+        found = self.unkeyed(point)
+        if found is None:
+            raise IndexError(short(point))
+        place, keys = found
+        labels, names = iter(self._labels(place, [axis for axis in self.axes if axis.declared])), iter(keys)
+        return tuple(next(labels) if axis.declared else next(names) for axis in self.axes)
+
+    def name(self, point: int | str) -> str:
+        """With unknown keys, a label that holds the sign between two labels is quoted: no two bins look alike."""
+        return self.label(point) if isinstance(point, int) else BETWEEN.join(map(_marked, self.parts(point)))
+
+    def holds(self, points: Sequence[object]) -> bool:
+        if self.declared:
+            return super().holds(points)
+        return all(type(point) is str and self.unkeyed(point) is not None for point in points)
 
     def told(self, label: str) -> str:
         parts = label.split(BETWEEN)
@@ -922,6 +1061,35 @@ def _is_kept(name: str, value: Any) -> bool:
             exact = type(value) is tuple and all(type(label) is str for label in value)
             return exact and 0 < len(value) == len(set(value))
     return type(value) is bool
+
+
+def _undeclared(domain: Domain) -> DpvizError:
+    return DomainError.of(
+        domain.python, "this question needs declared bins", "declare them, or use a mechanism that shows no empty bin"
+    )
+
+
+def _unnumbered(label: object) -> DpvizError:
+    return DomainError.of(kind_of(label), "keys have no numbers; they are looked up by name", "read release[label]")
+
+
+def _escaped(key: str) -> str:
+    """A key as it is held beside others."""
+    for sign, written in ESCAPES:
+        key = key.replace(sign, written)
+    return key
+
+
+def _unescaped(written: str) -> str:
+    """The key that `_escaped` wrote."""
+    for sign, held in reversed(ESCAPES):
+        written = written.replace(held, sign)
+    return written
+
+
+def _marked(label: str) -> str:
+    """A label as it stands among others of one bin: in quotes where it holds the sign between two, or begins so."""
+    return quoted(label) if BETWEEN.strip() in label or label.startswith('"') else label
 
 
 def bins_text(size: int) -> str:

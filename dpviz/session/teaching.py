@@ -312,7 +312,7 @@ class Teaching(Custody):
             statistic = self._source.count(asked, unit, need)
             assert isinstance(statistic, TopCounts)
             items, counts, _ = statistic.take()
-            labels = (item if isinstance(item, str) else asked.domain.label(item) for item in items)
+            labels = map(asked.domain.name, items)
             column = asked.domain.columns_text
             found[limit] = PublicTop(tuple(labels), tuple(counts.tolist()), column, unit.nouns)
         return found

@@ -40,8 +40,9 @@ def carried(release: Release, keys: Sequence[object] | None) -> Body:
         return {}
     if keys is not None:
         return {"answers": _answers(release, keys)} if keys else {}
+    domain = release.question.domain
     packed = release.answer.carried(release.reading, BETAS)
-    if packed is None:
+    if packed is None or (not domain.declared and len(domain.factors) > 1):  # a page makes keys of one column alone
         return {}
     size = sum(array.nbytes for array in packed.arrays.values())
     if size > MOST_BYTES:

@@ -139,13 +139,21 @@ def position(domain: Domain, found: str | int | None) -> int | None:
 def place(domain: Domain, row: Row, kinds: dict[str, str]) -> int | str | None:
     """The position of a row's bin, or the key itself where no bins are declared; None where it has none."""
     if isinstance(domain, ProductDomain):
-        bin = 0
+        bin, bins, keys = 0, 1, []
         for factor in domain.factors:
             digit = place(factor, row, kinds)
-            if not isinstance(digit, int):
+            if digit is None:
                 return None
-            bin = bin * factor.size + digit
-        return bin
+            if isinstance(digit, str):
+                keys.append(digit)
+            else:
+                bin, bins = bin * factor.size + digit, bins * factor.size
+        if not keys:
+            return bin
+        if len(keys) > 1:
+            keys = [re.sub("[~|]", lambda sign: {"~": "~0", "|": "~1"}[sign[0]], key) for key in keys]
+        declared = len(keys) < len(domain.factors)
+        return (str(bin).rjust(len(str(bins - 1)), "0") if declared else "") + "|".join(keys)
     column = domain.columns[0]
     value, kind = row[column], kinds[column]
     if isinstance(domain, KeyDomain):

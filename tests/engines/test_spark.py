@@ -24,7 +24,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_sums, test_times
+from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_key_products, test_sums, test_times
 from tests.engines.conftest import BRIEF
 from tests.patience import until
 
@@ -74,6 +74,24 @@ def test_a_histogram_of_the_flights_is_that_of_duckdb_and_pandas(flights: dict[s
     found = [source.count(question, unit, StatisticKind.DENSE).take().tolist() for source in flights.values()]
     assert found[0] == found[1] == found[2]
     assert sum(found[0]) > 0
+
+
+@pytest.mark.parametrize("name", test_key_products.PRODUCTS)
+def test_unknown_keys_among_declared_columns_are_those_of_pandas(spark: Any, name: str) -> None:
+    """With users whose whole bins are bounded, and rows; the largest ones; and sums."""
+    frame, domain = test_key_products.rows(np.random.default_rng(11), 200), test_key_products.PRODUCTS[name]
+    there, here = (make(frame, "data", None) for make in (engines.on_spark(spark), engines.pandas))
+    total = Question.sum("delay", by=domain, low=-1, high=2, step="1/4")
+    for question, unit in (
+        (Question.of(domain), Unit()),
+        (Question.of(domain, {"delay": Between(low=0)}), Unit("user", max_bins=3, max_per_bin=2, max_records=4)),
+        (total, Unit("user", max_bins=2, max_per_bin=3)),
+    ):
+        found = [source.count(question, unit, StatisticKind.SPARSE).take() for source in (there, here)]
+        assert found[0][0].tolist() == found[1][0].tolist() and found[0][1].tolist() == found[1][1].tolist()
+        assert len(found[0][0]) > 0
+    asked, unit = Question.of(domain), Unit("user", max_bins=4, max_per_bin=3)
+    assert contract.largest(there, asked, unit, 5) == contract.largest(here, asked, unit, 5)
 
 
 def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(flights: dict[str, Source], spark: Any) -> None:

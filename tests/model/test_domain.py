@@ -172,7 +172,7 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
             lambda: Domain.integers(0, 3, column="x") * Domain.integers(0, 3, column="x"),
             "columns of a product must differ, got x",
         ),
-        (lambda: Domain.integers(0, 3, column="x") * "y", 'one-column domains whose bins are declared, got "y"'),
+        (lambda: Domain.integers(0, 3, column="x") * "y", 'made of one-column domains, got "y"'),
     ],
 )
 def test_what_declares_no_bins_is_refused(make: Any, says: str) -> None:
@@ -238,8 +238,47 @@ def test_a_product_is_bounded_and_its_columns_differ() -> None:
     for few in ([], bits[:1]):
         with pytest.raises(DomainError, match="at least two factors"):
             Domain.product(*few)
-    with pytest.raises(DomainError, match="whose bins are declared"):
-        bits[0] * Domain.keys(column="k")
+
+
+def test_a_product_with_unknown_keys_has_no_numbers_and_no_two_of_its_bins_are_one_text() -> None:
+    months, dests = Domain.integers(1, 12, column="month"), Domain.keys(column="dest")
+    product = months * dests
+    assert (product.declared, product.size_text, product.columns) == (
+        False,
+        "unknown keys in 12 bins",
+        ("month", "dest"),
+    )
+    assert product.point((3, "ATL")) == "02ATL" and product.name("02ATL") == "3 · ATL"
+    assert product.parts("02ATL") == ("3", "ATL") and (dests * months).name("02ATL") == "ATL · 3"
+    assert Domain.from_json(product.to_json()) == product
+    assert eval(product.python, {"dv": __import__("dpviz")}) == product
+    for wrong in ("ATL", "12ATL", "2", "", "²2ATL", 7, None):
+        assert not product.holds(["02ATL", wrong])
+    assert product.holds(["02ATL", "00", "11 x"])
+    with pytest.raises(DomainError, match="needs declared bins"):
+        product.size  # noqa: B018
+    with pytest.raises(DomainError, match="keys have no numbers"):
+        product.index((3, "ATL"))
+    with pytest.raises(DomainError, match="a label of this product is a pair, got str"):
+        product.point("ATL")
+    with pytest.raises(DomainError, match="a label must be one of 1, 2, …, 12, got 13"):
+        product.point((13, "ATL"))
+    with pytest.raises(DomainError, match="must differ, got month"):
+        product * Domain.keys(column="month")
+    with pytest.raises(DomainError, match="at most 2\\^62 declared bins"):
+        dests * Domain.integers(0, 2**62, column="x")
+    assert not (dests * Domain.integers(1, 2**62, column="x")).declared
+
+
+def test_labels_of_several_keys_are_told_apart_whatever_signs_they_hold() -> None:
+    two = Domain.categories(["a", "a · b"], column="x") * Domain.keys(column="y") * Domain.keys(column="z")
+    signs = ["", "a", "a · b", "b · c", "c", "|", "~", "~0", "~1", "a|b", '"a"', '"', " ·", "· "]
+    labels = list(itertools.product(["a", "a · b"], signs, signs))
+    points = [two.point(label) for label in labels]
+    assert len(set(points)) == len(labels) == len({two.name(point) for point in points})
+    assert [two.parts(point) for point in points] == labels and two.holds(points)
+    for wrong in ("0a", "0a|b|c", "0~|a", "0~2|a", "2a|b"):
+        assert not two.holds([wrong])
 
 
 SERIES = pd.Series([3, 1, 2])

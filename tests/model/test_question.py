@@ -178,7 +178,7 @@ def test_counts_have_the_bytes_that_they_had_before_there_was_anything_else() ->
         ),
         (
             Domain.categories(["a-b", "c"], column="town", other=True),
-            "How many person-years had town a-b, c or other?",
+            "How many person-years had town a-b, c or all others?",
             "Person-years by town",
         ),
         (

@@ -438,8 +438,8 @@ class Answer:
 
     def label(self, reading: Reading, point: Any) -> str:
         """A point of a sum in words."""
-        domain = reading.question.domain
-        return domain.label(point) if domain.declared else str(point)
+        named: str = reading.question.domain.name(point)
+        return named
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """The sum of the values of a query's points, times their weights, exactly. Free.

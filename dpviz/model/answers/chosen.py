@@ -11,7 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.model.answers import lists
 from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
-from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, are_labels, ascending, by_column, labels_json, labels_of, shown_labels
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
 from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
@@ -53,6 +53,12 @@ class Chosen(Answer):
 
     def axis(self, reading: Reading) -> Axis:
         return Axis(columns_of(reading.question), "item", shown_labels(self.items, reading.question.domain))
+
+    def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return {**super().rows(reading), **by_column(self.items, reading.question.domain)}
+
+    def lines(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return super().rows(reading)
 
     def point(self, reading: Reading, label: object) -> NoReturn:
         self._refuse("an item that is not listed has no value, so none is looked up", "read release.items")

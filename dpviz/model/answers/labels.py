@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
+from collections.abc import Mapping, Sequence
 from operator import lt
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.model.domain import Domain
+from dpviz.model.domain import Domain, IntegerDomain, ProductDomain
 
 Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
 
 LINE: Final = "\n"
+TAKEN: Final = ("rank", "bin", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
+"""The columns of a frame that are no column of the data."""
 
 
 def labels_json(labels: Labels, name: str) -> dict[str, Any]:
@@ -53,9 +54,7 @@ def ascending(labels: Labels) -> bool:
 
 def are_labels(labels: Labels, domain: Domain) -> bool:
     """Whether a question about this domain has these labels: keys where none are declared, else numbers of its bins."""
-    if not domain.declared:
-        return set(map(type, labels)) <= {str}
-    return all(isinstance(label, int) and 0 <= label < domain.size for label in labels)
+    return domain.holds(labels)
 
 
 def apart(labels: Labels, by: Domain, domain: Domain) -> list[tuple[list[int], Labels]]:
@@ -64,24 +63,41 @@ def apart(labels: Labels, by: Domain, domain: Domain) -> list[tuple[list[int], L
     if domain.declared:
         found = [divmod(int(label), domain.size) for label in labels]
     else:
-        found = [_keyed(str(label), by, domain) for label in labels]
+        whole = by * domain
+        found = [_keyed(str(label), whole, domain) for label in labels]
     placed: list[list[int]] = [[] for _ in range(by.size)]
     for place, (part, _) in enumerate(found):
         placed[part].append(place)
     return [(places, tuple(found[place][1] for place in places)) for places in placed]
 
 
-def _keyed(label: str, by: Domain, domain: Domain) -> tuple[int, str]:
-    """The bin of `by` and the label in `domain` of a bin of their product with unknown keys. Such a label begins with
-    the number of the bin of all declared columns, in as many digits as the last one has; the keys follow."""
-    sizes = [axis.size for axis in domain.factors if axis.declared]
-    own = prod(sizes)
-    digits = len(str(by.size * own - 1))
-    part, place = divmod(int(label[:digits]), own)
-    number = str(place).zfill(len(str(own - 1))) if sizes else ""
-    return part, number + label[digits:]
+def _keyed(label: str, whole: Domain, domain: Domain) -> tuple[int, str]:
+    """The part, and the label in `domain`, of a bin of `whole`, the product of both, with unknown keys."""
+    found = whole.unkeyed(label) if isinstance(whole, ProductDomain) else None
+    assert found is not None  # such labels alone are counted and stored
+    place, keys = found
+    if not isinstance(domain, ProductDomain):
+        return place, keys[0]
+    part, own = divmod(place, domain.places)
+    return part, domain.keyed(own, keys)
 
 
 def shown_labels(labels: Labels, domain: Domain) -> list[str]:
     """The labels as a reader sees them."""
-    return [label if isinstance(label, str) else domain.label(label) for label in labels]
+    return [domain.name(label) for label in labels]
+
+
+def by_column(labels: Labels, domain: Domain) -> dict[str, Sequence[Any]]:
+    """The labels column by column, for a frame, where unknown keys are among several columns; else nothing more than
+    the label of the bin is needed. Whole numbers are numbers, unless a bin beside them has no number."""
+    if domain.declared or len(domain.factors) == 1:
+        return {}
+    rows = [domain.parts(label) for label in labels]
+    found: dict[str, Sequence[Any]] = {}
+    for at, axis in enumerate(domain.factors):
+        column: list[Any] = [row[at] for row in rows]
+        if isinstance(axis, IntegerDomain) and axis.inner == axis.size:
+            column = list(map(int, column))
+        name = axis.columns[0]
+        found[f"{name} (column)" if name in TAKEN else name] = column
+    return found

@@ -15,7 +15,6 @@ from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.answers.base import Answer, Axis, Packed, Reading, View, added_up, columns_of, look_ups_view
 from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of
-from dpviz.model.domain import category_text
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.noise.alp import Keys, coded
@@ -116,8 +115,7 @@ class LookUps(Answer):
         self._refuse("this answer has no row per bin", "ask for single bins: release[label]")
 
     def point(self, reading: Reading, label: object) -> int | str:
-        domain = reading.question.domain
-        return domain.index(label) if domain.declared else category_text(label)
+        return reading.question.domain.point(label)
 
     def run(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)

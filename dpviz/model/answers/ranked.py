@@ -28,9 +28,9 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.labels import Labels, apart, are_labels, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, apart, are_labels, by_column, labels_json, labels_of, shown_labels
 from dpviz.model.between import Between
-from dpviz.model.domain import Domain, category_text
+from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -116,6 +116,9 @@ class Ranked(Answer):
         return Axis(columns_of(reading.question), "item", shown_labels(self.items, reading.question.domain))
 
     def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return {**self.lines(reading), **by_column(self.items, reading.question.domain)}
+
+    def lines(self, reading: Reading) -> dict[str, Sequence[Any]]:
         return {"rank": range(1, len(self.items) + 1), **super().rows(reading)}
 
     def point(self, reading: Reading, label: object) -> NoReturn:
@@ -128,8 +131,7 @@ class Ranked(Answer):
         """The place of a listed item, from 0."""
         if self.values is None:
             self._refuse("this answer names items and has no values to add up", "read release.items")
-        domain = reading.question.domain
-        point = domain.index(label) if domain.declared else category_text(label)
+        point = reading.question.domain.point(label)
         if point not in self.items:
             self._refuse("an item that is not listed has no value to add", "name listed ones: release.items")
         return list(self.items).index(point)

@@ -33,13 +33,14 @@ from dpviz.model.answers.labels import (
     apart,
     are_labels,
     ascending,
+    by_column,
     label_columns,
     labels_in,
     labels_json,
     labels_of,
     shown_labels,
 )
-from dpviz.model.domain import Domain, category_text
+from dpviz.model.domain import Domain
 from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
 
@@ -103,9 +104,14 @@ class SparseTable(Answer):
         whole = reading.question.domain.size_text.removesuffix(" bins").removesuffix(" bin")
         return Axis(columns_of(reading.question), "bin", labels, whole=whole)
 
+    def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return {**super().rows(reading), **by_column(self.labels, reading.question.domain)}
+
+    def lines(self, reading: Reading) -> dict[str, Sequence[Any]]:
+        return super().rows(reading)
+
     def point(self, reading: Reading, label: object) -> int | str:
-        domain = reading.question.domain
-        return domain.index(label) if domain.declared else category_text(label)
+        return reading.question.domain.point(label)
 
     def in_row(self, reading: Reading, row: int) -> int | str:
         place: int = super().in_row(reading, row)
