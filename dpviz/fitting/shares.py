@@ -27,10 +27,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import TypeAlias
 
 import numpy as np
 
 from dpviz.boundary import protect_module
+from dpviz.fitting.atoms import Atoms
 from dpviz.fitting.inversion import Inversion
 from dpviz.fitting.lattice import BEYOND, LOG_BEYOND, UNIT
 from dpviz.fitting.sums import NoiseSum
@@ -48,11 +50,19 @@ LEAST_LEVEL = Fraction(1, 10**8)
 DEVIATION = 1 << 10
 """Noise is magnified to such a standard deviation at least, for what blurs a tail has a least width in counts."""
 
+PART = 4
+"""But no more than that so many counts are a millionth of a share: narrower noise would be looked at in vain, and what
+is narrow and seldom anything but 0 takes the more points the finer it is looked at."""
+
 MARGINS = (1e-3, 1e-2, 0.05, 0.25, 1.0, 4.0, 16.0)
 """Where a share does not decide, one further away by such a part is tried; where none does, no share is rejected."""
 
 NEAR = 2.0**-7
 """To such a part of a standard deviation a quantile is found, to try a share there."""
+
+
+Law: TypeAlias = Inversion | Atoms
+"""What knows the tails of a sum without a lattice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,11 +256,14 @@ class _Statistics:
     def __init__(self, pair: Pair, one: NoiseSum, other: NoiseSum, level: Fraction) -> None:
         together = pair.law(Fraction(1), Fraction(1))
         least = min(float(noise.variance()[1]) for noise in (one, other))
-        self._unit = Fraction(2) ** max(0, math.ceil(math.log2(DEVIATION / math.sqrt(least))))
+        finest = DEVIATION / math.sqrt(least)
+        if whole := abs(float(pair.a + pair.b)):  # by so much the statistic moves from p = 0 to 1
+            finest = min(finest, PART * FINE / whole)
+        self._unit = Fraction(2) ** max(0, math.ceil(math.log2(finest)))
         self._pair, self._level = pair, float(level) * (1 - 4 * UNIT)
         scale = float(self._unit) ** 2
         self._variances = [float(noise.variance()[1]) * scale for noise in (one, other, together)]
-        self._known: dict[int, tuple[Inversion, float]] = {}
+        self._known: dict[int, tuple[Law, float]] = {}
         self.allowed = self._level - self._both_above(self._level / 1000)
 
     def _both_above(self, enough: float) -> float:
@@ -262,19 +275,20 @@ class _Statistics:
                 least = min(least, self._above(law, seen)[1])
         return least
 
-    def _law(self, x: Fraction, y: Fraction) -> tuple[Inversion, float]:
+    def _law(self, x: Fraction, y: Fraction) -> tuple[Law, float]:
         """The law of x X + y Y, and x A + y B, both magnified."""
         seen = (x * self._pair.a + y * self._pair.b) * self._unit
-        return Inversion.of(self._pair.law(x * self._unit, y * self._unit).noises), float(seen)
+        noises = self._pair.law(x * self._unit, y * self._unit).noises
+        return Atoms.of(noises) or Inversion.of(noises), float(seen)
 
-    def _at(self, millionths: int) -> tuple[Inversion, float]:
+    def _at(self, millionths: int) -> tuple[Law, float]:
         """The law of the statistic, which is symmetric, and what was seen of it."""
         if millionths not in self._known:
             p = Fraction(millionths, FINE)
             self._known[millionths] = self._law(1 - p, -p)
         return self._known[millionths]
 
-    def _above(self, law: Inversion, seen: float) -> tuple[float, float]:
+    def _above(self, law: Law, seen: float) -> tuple[float, float]:
         """Pr[X >= seen], enclosed."""
         trifle = (abs(seen) + law.width) * 1e-12
         return law.above(seen + trifle)[0], law.above(seen - trifle)[1]
@@ -302,7 +316,7 @@ class _Statistics:
             place = min(FINE, max(rejected, inner) + 1)
         return rejected, None
 
-    def _seen(self, place: int, upper: bool) -> tuple[Inversion, float]:
+    def _seen(self, place: int, upper: bool) -> tuple[Law, float]:
         """The same at so many millionths from one end, and turned so that what is rejected is large."""
         law, seen = self._at(place if upper else FINE - place)
         return law, seen if upper else -seen
@@ -328,12 +342,12 @@ class _Statistics:
                 fails = middle
         return exceeds
 
-    def _quantile(self, law: Inversion, level: float, upper: bool, place: int, certain: bool = True) -> float:
+    def _quantile(self, law: Law, level: float, upper: bool, place: int, certain: bool = True) -> float:
         """The multiple of its standard deviation that the statistic exceeds with chance `level`, certainly or perhaps,
         at so many millionths from one end."""
         deviation = self._deviation(place / FINE, upper)
         fails, holds, above, below = 0.0, max(law.high, -law.low), math.log(0.5 / level), -math.log(level * 1e11)
-        while holds - fails > NEAR * deviation:  # the logarithm of a tail is nearly a line
+        while holds - fails > max(NEAR * deviation, law.width / 4):  # the logarithm of a tail is nearly a line
             middle = fails + (holds - fails) * min(0.95, max(0.05, above / (above - below)))
             found = math.log(max(self._above(law, middle)[1 if certain else 0], level * 1e-9) / level)
             if found <= 0:

@@ -34,8 +34,13 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 
 IMPORTERS = {"import_module", "resolve_name", "__import__"}
 
-UPWARD = {("dpviz.model.release", "dpviz.charts"), ("dpviz.session.plan", "dpviz.charts")}
-"""The upward calls there are, by name and on use: what `Release.chart()` and `Plan.chart()` return is drawn above."""
+UPWARD = {
+    ("dpviz.model.release", "dpviz.charts"),
+    ("dpviz.model.marginals", "dpviz.charts"),
+    ("dpviz.session.plan", "dpviz.charts"),
+}
+"""The upward calls there are, by name and on use: what `Release.chart()`, `Marginal.chart()` and `Plan.chart()` return
+is drawn above."""
 
 
 def part(module: str) -> str:
