@@ -122,6 +122,15 @@ def test_it_is_drawn_with_short_labels_and_shown_in_a_report(tmp_path: Path, mec
     assert "1 · JFK" in Path(report).read_text(encoding="utf-8")
 
 
+def test_where_there_is_little_room_the_columns_are_named_shortly_and_the_key_is_still_there(tmp_path: Path) -> None:
+    halves = dv.Domain.intervals([0, "6.5", 12], column="month") * dv.Domain.keys(column="dest")
+    it = session(tmp_path)
+    table, ranked = it.release(halves, BY_KEY), it.release(halves, dv.TopK(1, 10, epsilon="2"))
+    assert table.labels[1] == "0 to below 6.5 · JFK" and ranked.items == ["0 to below 6.5 · JFK"]
+    for release in (table, ranked):
+        assert "0–6.5 · JFK" in release.chart().to_dict().__repr__()
+
+
 def test_a_report_of_look_ups_over_several_columns_answers_the_keys_that_are_named(tmp_path: Path) -> None:
     release = session(tmp_path).release(PRODUCT, BY_LOOK_UP)
     assert abs(release[1, "JFK"] - 4_000) < 500

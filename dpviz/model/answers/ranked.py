@@ -28,7 +28,7 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.labels import Labels, are_labels, by_column, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import Labels, are_labels, by_column, labels_json, labels_of, short_labels, shown_labels
 from dpviz.model.between import Between
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import Query
@@ -159,8 +159,9 @@ class Ranked(Answer):
         return super().bars(reading, beta) if self.has_values else (None, None)
 
     def listing(self, reading: Reading) -> Listing:
-        items = shown_labels(self.items, reading.question.domain)
-        return Listing(items, True, self.ended, reading.max_items or 0, self.values, self.kbar)
+        domain = reading.question.domain
+        items, short = shown_labels(self.items, domain), short_labels(self.items, domain)
+        return Listing(items, True, self.ended, reading.max_items or 0, self.values, self.kbar, short)
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
         """How far down the list reaches, and what its end says and does not say."""
@@ -210,7 +211,7 @@ def listed_view(
             "sparse": False,
             "lookup": False,
             "labels": list(listing.items),
-            "short_labels": list(listing.items),
+            "short_labels": list(listing.short or listing.items),
             "list": {
                 "places": str(listing.most),
                 "ordered": listing.ordered,
