@@ -106,6 +106,8 @@ def test_sums_are_over_bins_that_are_named_and_never_over_what_was_not_shown(tmp
     assert release.difference((1, "JFK"), (1, "ATL")).value == release[1, "JFK"] - release[1, "ATL"]
     with pytest.raises(DomainError, match="a marginal adds up declared bins"):
         release.marginal("month")
+    with pytest.raises(ReleaseFormat, match="a value for each pair of bins of two columns, got sparse; draw it"):
+        charts.heat_map(release)
     with pytest.raises(DpvizError, match="bins of several columns have none"):
         release.range((1, "ATL"), (2, "ATL"))
 
