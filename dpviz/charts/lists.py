@@ -87,9 +87,10 @@ class _List:
 
     @property
     def cell(self) -> float:
-        """How wide a cell is: for the longest item, within limits."""
+        """How wide a cell is: for the longest item, within limits. Bins of several columns have longer names."""
         longest = max((measured(cell.words, SMALL) for cell in self.cells), default=0)
-        return min(WIDE, max(NARROW, math.ceil(1.1 * longest) + 16))
+        limit = WIDE if len(self.release.question.domain.factors) == 1 else 2 * WIDE
+        return min(limit, max(NARROW, math.ceil(1.1 * longest) + 16))
 
     def cut(self, words: str) -> str:
         most = max(1, int((self.cell - 16) / (0.62 * SMALL)))
@@ -98,7 +99,8 @@ class _List:
 
 def _cells(listing: Listing) -> list[_Cell]:
     ordered = listing.ordered
-    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(listing.items)]
+    names = listing.short or listing.items
+    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(names)]
     if listing.ended:
         items.append(_Cell("bottom", "⊥", ""))
     return items + [_Cell("unused", "", "")] * (listing.most - len(items))

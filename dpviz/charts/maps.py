@@ -71,12 +71,12 @@ def heat_map(
     colours, wide, level = palette(theme), width_of(width), probability(beta, "beta", zero=False)
     if not isinstance(release, Release):
         refused(release, "a Release over two columns")
-    whole = release.axis.domain
+    whole, asked = release.axis.domain, release.question.domain
     if columns is None and (not release.valued or whole is None or len(whole.factors) != 2):
         raise ReleaseFormat.of(
             release.answer.kind,
             "a heat map has a value for each pair of bins of two columns",
-            _two(release) if len(release.question.domain.factors) > 1 else "draw it: release.chart()",
+            _two(release) if asked.declared and len(asked.factors) > 1 else "draw it: release.chart()",
         )
     axes = _axes(release, columns)
     check_room(*axes)

@@ -131,6 +131,10 @@ class Domain(metaclass=NamedClass):
         """The label of a bin as an answer holds it, as a reader sees it."""
         return point if isinstance(point, str) else self.label(point)
 
+    def short_name(self, point: int | str) -> str:
+        """The same for an axis or a cell, where there is little room."""
+        return self.name(point)
+
     def parts(self, point: int | str) -> tuple[str, ...]:
         """The same, one label for each column."""
         return (self.name(point),)
@@ -935,12 +939,12 @@ class ProductDomain(Domain):
             raise IndexError(short(index))
         return BETWEEN.join(self._labels(index, self.axes))
 
-    def _labels(self, index: int, axes: Sequence[Domain]) -> list[str]:
+    def _labels(self, index: int, axes: Sequence[Domain], *, brief: bool = False) -> list[str]:
         """The labels of a bin of these axes, one for each."""
         labels = []
         for axis in reversed(axes):
             index, digit = divmod(index, axis.size)
-            labels.append(axis.label(digit))
+            labels.append(axis.short_label(digit) if brief else axis.label(digit))
         return labels[::-1]
 
     @plain_arguments
@@ -974,18 +978,27 @@ class ProductDomain(Domain):
         return self.keyed(place, keys)
 
     def parts(self, point: int | str) -> tuple[str, ...]:
+        return self._parts(point)
+
+    def _parts(self, point: int | str, *, brief: bool = False) -> tuple[str, ...]:
         if isinstance(point, int):
-            return tuple(self._labels(point, self.axes))
+            return tuple(self._labels(point, self.axes, brief=brief))
         found = self.unkeyed(point)
         if found is None:
             raise IndexError(short(point))
         place, keys = found
-        labels, names = iter(self._labels(place, [axis for axis in self.axes if axis.declared])), iter(keys)
+        known = [axis for axis in self.axes if axis.declared]
+        labels, names = iter(self._labels(place, known, brief=brief)), iter(keys)
         return tuple(next(labels) if axis.declared else next(names) for axis in self.axes)
 
     def name(self, point: int | str) -> str:
         """With unknown keys, a label that holds the sign between two labels is quoted: no two bins look alike."""
         return self.label(point) if isinstance(point, int) else BETWEEN.join(map(_marked, self.parts(point)))
+
+    def short_name(self, point: int | str) -> str:
+        if isinstance(point, int):
+            return self.label(point)
+        return BETWEEN.join(map(_marked, self._parts(point, brief=True)))
 
     def holds(self, points: Sequence[object]) -> bool:
         if self.declared:

@@ -106,6 +106,8 @@ def test_sums_are_over_bins_that_are_named_and_never_over_what_was_not_shown(tmp
     assert release.difference((1, "JFK"), (1, "ATL")).value == release[1, "JFK"] - release[1, "ATL"]
     with pytest.raises(DomainError, match="a marginal adds up declared bins"):
         release.marginal("month")
+    with pytest.raises(ReleaseFormat, match="a value for each pair of bins of two columns, got sparse; draw it"):
+        charts.heat_map(release)
     with pytest.raises(DpvizError, match="bins of several columns have none"):
         release.range((1, "ATL"), (2, "ATL"))
 
@@ -120,6 +122,15 @@ def test_it_is_drawn_with_short_labels_and_shown_in_a_report(tmp_path: Path, mec
     assert "<th scope='row'>1 · JFK</th>" in table and "00JFK" not in table
     report = dv.report([release], tmp_path / "report.html")
     assert "1 · JFK" in Path(report).read_text(encoding="utf-8")
+
+
+def test_where_there_is_little_room_the_columns_are_named_shortly_and_the_key_is_still_there(tmp_path: Path) -> None:
+    halves = dv.Domain.intervals([0, "6.5", 12], column="month") * dv.Domain.keys(column="dest")
+    it = session(tmp_path)
+    table, ranked = it.release(halves, BY_KEY), it.release(halves, dv.TopK(1, 10, epsilon="2"))
+    assert table.labels[1] == "0 to below 6.5 · JFK" and ranked.items == ["0 to below 6.5 · JFK"]
+    for release in (table, ranked):
+        assert "0–6.5 · JFK" in release.chart().to_dict().__repr__()
 
 
 def test_a_report_of_look_ups_over_several_columns_answers_the_keys_that_are_named(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ class Axis:
     labels  one for each row, in order
     domain  the declared domain whose bins the rows are, in its order; None where they are something else
     whole   how many points a statement about all of them covers, as text; empty where nobody can say
+    short   makes the labels for where there is little room; None where they are the same
     """
 
     name: str
@@ -90,11 +91,13 @@ class Axis:
     labels: Sequence[str]
     domain: Domain | None = None
     whole: str = ""
+    short: Callable[[], Sequence[str]] | None = None
 
     @property
     def drawn(self) -> Domain:
         """The rows as the bins of a domain, for a chart that has one place for each."""
-        return self.domain or Domain.categories(list(self.labels) or [f"no {self.noun} is shown"], column=self.name)
+        labels = self.labels if self.short is None else self.short()
+        return self.domain or Domain.categories(list(labels) or [f"no {self.noun} is shown"], column=self.name)
 
     @property
     def one(self) -> str:
@@ -177,6 +180,7 @@ class Listing:
     most     how many items could come
     values   noisy counts of the items, where they were released
     drawn_from  out of how many of the largest they were drawn, where that was chosen privately
+    short    the labels for where there is little room; None where they are the same
     """
 
     items: Sequence[str]
@@ -185,6 +189,7 @@ class Listing:
     most: int
     values: tuple[int, ...] | None = None
     drawn_from: int | None = None
+    short: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)

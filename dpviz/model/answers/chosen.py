@@ -11,7 +11,16 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.model.answers import lists
 from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
-from dpviz.model.answers.labels import Labels, are_labels, ascending, by_column, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import (
+    Labels,
+    are_labels,
+    ascending,
+    by_column,
+    labels_json,
+    labels_of,
+    short_labels,
+    shown_labels,
+)
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
 from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
@@ -79,7 +88,8 @@ class Chosen(Answer):
         return None, None
 
     def listing(self, reading: Reading) -> Listing:
-        return Listing(shown_labels(self.items, reading.question.domain), False, False, reading.max_items or 0)
+        domain, most = reading.question.domain, reading.max_items or 0
+        return Listing(shown_labels(self.items, domain), False, False, most, short=short_labels(self.items, domain))
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
         """What is sure of those that are named, and of those that are not."""

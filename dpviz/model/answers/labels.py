@@ -87,6 +87,11 @@ def shown_labels(labels: Labels, domain: Domain) -> list[str]:
     return [domain.name(label) for label in labels]
 
 
+def short_labels(labels: Labels, domain: Domain) -> list[str]:
+    """The same where there is little room."""
+    return [domain.short_name(label) for label in labels]
+
+
 def by_column(labels: Labels, domain: Domain) -> dict[str, Sequence[Any]]:
     """The labels column by column, for a frame, where unknown keys are among several columns; else nothing more than
     the label of the bin is needed. Whole numbers are numbers, unless a bin beside them has no number."""

@@ -28,7 +28,16 @@ from dpviz.model.answers.base import (
     register,
     rows_or,
 )
-from dpviz.model.answers.labels import Labels, apart, are_labels, by_column, labels_json, labels_of, shown_labels
+from dpviz.model.answers.labels import (
+    Labels,
+    apart,
+    are_labels,
+    by_column,
+    labels_json,
+    labels_of,
+    short_labels,
+    shown_labels,
+)
 from dpviz.model.between import Between
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
@@ -165,9 +174,10 @@ class Ranked(Answer):
 
     def listing(self, reading: Reading) -> Listing:
         """Where all parts share the places, a part has as many as it filled."""
-        items = shown_labels(self.items, reading.question.domain)
+        domain = reading.question.domain
+        items, short = shown_labels(self.items, domain), short_labels(self.items, domain)
         most = len(items) if reading.error.among else reading.max_items or 0
-        return Listing(items, True, self.ended, most, self.values, self.kbar)
+        return Listing(items, True, self.ended, most, self.values, self.kbar, short)
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
         """How far down the list reaches, and what its end says and does not say."""
@@ -221,7 +231,7 @@ def listed_view(
             "sparse": False,
             "lookup": False,
             "labels": list(listing.items),
-            "short_labels": list(listing.items),
+            "short_labels": list(listing.short or listing.items),
             "list": {
                 "places": str(listing.most),
                 "ordered": listing.ordered,

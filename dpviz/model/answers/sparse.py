@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -38,6 +39,7 @@ from dpviz.model.answers.labels import (
     labels_in,
     labels_json,
     labels_of,
+    short_labels,
     shown_labels,
 )
 from dpviz.model.domain import Domain
@@ -100,9 +102,10 @@ class SparseTable(Answer):
         return are_labels(self.labels, question.domain)
 
     def axis(self, reading: Reading) -> Axis:
-        labels = shown_labels(self.labels, reading.question.domain)
+        domain = reading.question.domain
+        labels, short = shown_labels(self.labels, domain), partial(short_labels, self.labels, domain)
         whole = reading.question.domain.size_text.removesuffix(" bins").removesuffix(" bin")
-        return Axis(columns_of(reading.question), "bin", labels, whole=whole)
+        return Axis(columns_of(reading.question), "bin", labels, whole=whole, short=short)
 
     def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
         return {**super().rows(reading), **by_column(self.labels, reading.question.domain)}
@@ -159,7 +162,7 @@ class SparseTable(Answer):
                 "sparse": True,
                 "lookup": False,
                 "labels": labels,
-                "short_labels": labels,
+                "short_labels": short_labels(self.labels, domain) if drawn else [],
                 "list": None,
                 "bars": bars_json(self, reading, betas),
                 "strips": strips_json(self, reading),
