@@ -14,6 +14,7 @@ from typing import Any
 from dpviz.engines.schema import COLUMN_KINDS
 from dpviz.errors import short
 from dpviz.exact import text
+from dpviz.mechanisms import OF_PARTS
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
 from dpviz.privacy.conversion import to_approx
@@ -83,14 +84,21 @@ def named(running: Mapping[str, Any] | None) -> tuple[str, str] | None:
     return None if running is None else (running["token"], running["number"])
 
 
-def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[str, Any]:
+def session_state(
+    session: Custody, questions: Iterable[Question], bins: Sequence[Mapping[str, str]] = ()
+) -> dict[str, Any]:
     """The session state of widgets/PROTOCOL.md, but for the orders."""
     charter = session.charter
     shared = {
         "version": VERSION,
         "title": charter.dataset,
         "kernel": KERNEL,
-        "unit": {"text": charter.unit.text, "noun": charter.unit.noun, "nouns": charter.unit.nouns},
+        "unit": {
+            "text": charter.unit.text,
+            "noun": charter.unit.noun,
+            "nouns": charter.unit.nouns,
+            "row": charter.unit.is_row,
+        },
         "columns": [
             {"name": column.name, "kind": column.kind, "untyped": column.untyped} for column in countable(charter)
         ],
@@ -102,9 +110,11 @@ def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[s
                 "bins": str(question.bins) if question.domain.declared else "",
                 "where": question.where_text,
                 "asks": question.aggregate.noun,
+                **({"each": question.each_text} if question.each_text else {}),
             }
-            for question in questions.values()
+            for question in questions
         ],
+        "bins": list(bins),
     }
     asof = now()
     record = session.record(HISTORY)
@@ -160,7 +170,7 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "question": entry.body["question_text"],
         "question_id": entry.body["question_id"],
         "key": entry.key,
-        "mechanism": entry.body["mechanism"]["name"],
+        "mechanism": _answers(entry.body["mechanism"]),
         "guarantee": entry.body["price"]["kind"],
         "price": {"epsilon": entry.body["price"]["epsilon"], "delta": entry.body["price"]["delta"]},
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
@@ -169,6 +179,12 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "person": entry.person,
         **({"named": short(named, MOST_NAMED)} if (named := entry.body.get("user_key")) else {}),
     }
+
+
+def _answers(mechanism: Mapping[str, Any]) -> str:
+    """The mechanism that answers: where each part is answered by one, that one."""
+    parameters: Mapping[str, str] = mechanism["parameters"]
+    return parameters["mechanism"] if mechanism["name"] in OF_PARTS else str(mechanism["name"])
 
 
 def raise_json(raised: Raised) -> dict[str, Any]:
