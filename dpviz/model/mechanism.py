@@ -117,6 +117,21 @@ class Bound:
     """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
 
     @property
+    def leaves_out(self) -> str:
+        """What this way leaves out that others count, in words: then their errors are not all there is to compare."""
+        return ""
+
+    @property
+    def opened(self) -> str:
+        """The call that pays for this way, where it is a sub-session and no release; else nothing."""
+        return ""
+
+    @property
+    def instead(self) -> str:
+        """That call, and those that ask about the parts."""
+        return ""
+
+    @property
     def max_items(self) -> int | None:
         """How many items an answer names at most, where it is a list or a set; None where it is neither."""
         return None

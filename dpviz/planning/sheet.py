@@ -164,6 +164,8 @@ class PlanSheet:
                 "label": CALLED[way],
                 "refused": "",
                 "rule": one.price.rule,
+                "leaves_out": one.leaves_out,
+                "opened": one.opened,
                 "measure": among(one.measures, self.many)[0].to_json(self.verbs),
             }
             for way, one in shared.items()

@@ -12,7 +12,7 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question
 from dpviz.model.ways import Way
-from dpviz.planning.sheet import bins_id, bins_json
+from dpviz.planning.sheet import bins_json
 from dpviz.privacy.unit import Unit
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
@@ -28,6 +28,7 @@ class Offered:
         self._unit = unit
         self._questions: dict[str, Question] = {}
         self._bins: dict[str, Domain] = {}
+        self._told: list[dict[str, str]] = []
 
     def add(self, question: Question) -> None:
         """Offer a question, and the bins of each of its columns and of its parts by themselves."""
@@ -43,7 +44,10 @@ class Offered:
 
     def _add_bins(self, domain: Domain) -> None:
         for axis in domain.factors:
-            self._bins.setdefault(bins_id(axis), axis)
+            told = bins_json(axis)
+            if told["id"] not in self._bins:
+                self._bins[told["id"]] = axis
+                self._told += [told] if axis.declared else []
 
     @property
     def questions(self) -> list[Question]:
@@ -51,7 +55,7 @@ class Offered:
 
     def bins_json(self) -> list[dict[str, str]]:
         """The bins that are known of each column, for a page to choose from."""
-        return [bins_json(domain) for domain in self._bins.values() if domain.declared]
+        return list(self._told)
 
     def asked(self, said: Body) -> Question:
         """The question that a page means: one that it names, or one that it declares. It passed `messages.parse`."""
@@ -127,7 +131,14 @@ def plan_of(session: Custody, question: Question, mechanism: Mechanism, way: str
         plan = session.plan(replace(question, by=None), mechanism, by=question.by)
     else:
         plan = session.plan(question, mechanism)
-    return plan.taking(way) if way else plan
+    chosen = plan.taking(way) if way else plan
+    if chosen.bound.instead:
+        raise ParameterError.of(
+            f'way="{chosen.way}"',
+            "a sub-session is opened and asked, and is no release",
+            f"write {chosen.bound.instead}",
+        )
+    return chosen
 
 
 def order_of(plan: Plan, question: Question) -> tuple[Question, dict[str, Any]]:

@@ -14,9 +14,9 @@ from typing import Any
 from dpviz.engines.schema import COLUMN_KINDS
 from dpviz.errors import short
 from dpviz.exact import text
-from dpviz.mechanisms import OF_PARTS
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
+from dpviz.model.ways import CALLED
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.session.accountant import Remaining, entered, single
@@ -170,7 +170,7 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "question": entry.body["question_text"],
         "question_id": entry.body["question_id"],
         "key": entry.key,
-        "mechanism": _answers(entry.body["mechanism"]),
+        "mechanism": mechanism_text(entry.body["mechanism"]),
         "guarantee": entry.body["price"]["kind"],
         "price": {"epsilon": entry.body["price"]["epsilon"], "delta": entry.body["price"]["delta"]},
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
@@ -181,10 +181,11 @@ def entry_json(entry: Charged) -> dict[str, Any]:
     }
 
 
-def _answers(mechanism: Mapping[str, Any]) -> str:
-    """The mechanism that answers: where each part is answered by one, that one."""
-    parameters: Mapping[str, str] = mechanism["parameters"]
-    return parameters["mechanism"] if mechanism["name"] in OF_PARTS else str(mechanism["name"])
+def mechanism_text(stored: Mapping[str, Any]) -> str:
+    """`Dense`; of answers about parts what gives them and how the price is shared out: `Dense, parallel parts`."""
+    name, parameters = str(stored["name"]), stored["parameters"]
+    called = next((words for way, words in CALLED.items() if way == parameters.get("way")), "")
+    return f"{parameters.get('mechanism', name)}, {called}" if called else name
 
 
 def raise_json(raised: Raised) -> dict[str, Any]:

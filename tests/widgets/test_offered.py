@@ -227,7 +227,7 @@ def test_a_question_by_parts_is_planned_in_every_way_and_paid_in_the_one_that_is
     release = it.releases[1]
     assert release.terms.mechanism.parameters["way"] == "sequence" and it.remaining.epsilon == 19
     entry = json.loads(page.state)["entries"][0]
-    assert (entry["key"], entry["mechanism"]) == (picked["now"]["key"], "Dense")
+    assert (entry["key"], entry["mechanism"]) == (picked["now"]["key"], "Dense, one after the other")
     again = eval(picked["python"].format(epsilon="1"), {"session": it, "dv": dv})
     assert again == release and it.remaining.epsilon == 19, "the call that the page shows is the one that was paid for"
     assert paid(page, picked)["body"]["result"]["number"] == "1" and it.remaining.epsilon == 19

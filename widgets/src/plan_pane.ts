@@ -127,7 +127,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         show(reads.element, rows !== "");
         reads.value.replaceChildren(shown(rows), h("small", {}, " rows"));
         size(reads.element, rows);
-        setText(reads.note, rows === "" ? "" : "however many there are");
+        setText(reads.note, rows === "" ? "" : sheet?.question.by == null ? "however many there are" : "in each part, however many there are");
         const combined = together(store);
         setText(after, combined || "\u00a0");
         show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps

@@ -80,7 +80,17 @@ const readPoint = shape({
 });
 
 /** A way to share the price out among parts: what it says of its error, or why it cannot be taken. */
-const readWay = shape({ name: text, label: text, refused: text, rule: maybe(text), measure: maybe(readMeasure) });
+const readWay = shape({
+    name: text,
+    label: text,
+    refused: text,
+    rule: maybe(text),
+    measure: maybe(readMeasure),
+    /** What it leaves out that the others count, in words. */
+    leaves_out: maybe(text),
+    /** The call that pays for it, where no release does: then it is not picked here. */
+    opened: maybe(text),
+});
 
 /** The public bins of one column, and the id by which they are named. */
 const readBins = shape({ id: text, column: text, text: text, size: text });

@@ -177,10 +177,11 @@ export function questionRow(store: SessionStore): Component {
 
     function chooseColumn(): void {
         if (column.value === DECLARE) return openRecord();
-        if (isMade(store.sheet)) return chooseOf(0, column.value);
+        if (isMade(store.sheet) && what() !== RECORDS) return chooseOf(0, column.value);
         const known = knownOf(what()).find((question) => question.column === column.value);
-        if (known === undefined) open(column.value);
-        else plan(known.id);
+        if (known !== undefined) plan(known.id);
+        else if (isMakeable()) chooseOf(0, column.value);
+        else open(column.value);
     }
 
     /** A column for this place, in the bins that are known of it first; they are declared where none are. */
@@ -206,8 +207,12 @@ export function questionRow(store: SessionStore): Component {
             const name = column.value; // closing draws the column of the plan on show
             close();
             void store.planAny({ kind: "keys", column: name });
-        } else plan(chosen.value);
+        } else if (knownOf(what()).some(({ id }) => id === chosen.value) || !isMakeable()) plan(chosen.value);
+        else put(0, { id: chosen.value }); // bins that no question asks by alone so far
     }
+
+    /** Whether the question on show can be asked in other bins. */
+    const isMakeable = (): boolean => store.sheet?.question.factors != null && what() === asksOf(store.sheet.question);
 
     /** The columns beside the first, and the parts: of each the columns that are free, and the bins that are known of it. */
     function drawBeside(sheet: Sheet | null, off: boolean): void {
@@ -264,8 +269,9 @@ export function questionRow(store: SessionStore): Component {
             ],
             name,
         );
-        const known = (made && asks !== RECORDS ? binsOf(name).map(({ id, text }) => ({ id, bins_text: text })) : knownOf(asks).filter((item) => item.column === name))
-            .map((item) => ({ value: item.id, label: item.bins_text }));
+        const asked = made ? [] : knownOf(asks).filter((item) => item.column === name);
+        const bare = isMakeable() ? binsOf(name).filter(({ id }) => !asked.some((item) => item.id === id)) : [];
+        const known = [...asked.map(({ id, bins_text: label }) => ({ value: id, label })), ...bare.map(({ id, text: label }) => ({ value: id, label }))];
         const onShow = first === undefined ? question : { ...question!, id: first.id, column: first.column, bins_text: first.text };
         if (onShow && onShow.column === name && asksOf(question) === asks && !known.some((item) => item.value === onShow.id)) {
             known.push({ value: onShow.id, label: onShow.bins_text });

@@ -344,7 +344,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
         const warning = slowness(point);
         const typed = this.settled ? this.typed : `${this.typed} needs a kernel; at ε ${point.epsilon}`;
-        this.say(`ε ${typed}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
+        const way = sheet.ways?.find(({ name }) => name === sheet.way);
+        this.say(`ε ${typed}${way === undefined ? "" : `, ${way.label}`}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
     /** A plan was asked for and has not come. */

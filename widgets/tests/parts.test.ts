@@ -165,6 +165,19 @@ test("parts are chosen and limited; of rows nobody is asked in how many one coun
     expect(named("One person-year counts in at most … parts")).toEqual([]);
 });
 
+test("bins that only parts or products have are offered for a question by itself, too", async () => {
+    open();
+    pick(named("by column")[0]!, "month");
+    await settle();
+    expect(last().question).toEqual({ kind: "product", of: { id: "9f3c" }, factors: [{ id: "88bb" }] });
+    open({ sheet: planned([BINS.halves], { id: "0123", column: "month" }) });
+    const [bins] = named("Bins (public, not taken from the data)");
+    expect(options(bins!)).toEqual(["1 to below 7, 7 to below 13", "1, 2, …, 12", "0, 1, …, 40, over 40", "Declare bins…"]);
+    pick(bins!, "1, 2, …, 12");
+    await settle();
+    expect(last().question).toEqual({ kind: "product", of: { id: "0123" }, factors: [{ id: "99cc" }] });
+});
+
 test("a mechanism that cannot answer parts is refused at its select, and the plan stays", async () => {
     open({ sheet: grouped() });
     shown.host.answers["plan"] = () => ({ error: { kind: "ParameterError", message: "Stability answers no parts" } });
@@ -192,6 +205,29 @@ test("every way stands beside the others with its error, the best is named, and 
     expect(shown.host.of("plan")).toEqual([]); // every point has every way
 });
 
+test("a way that leaves something out, or that is no release, is set beside the others as what it is", () => {
+    const found = grouped();
+    const [measure] = found.measures;
+    const origin = { ...measure, origin: "above the 9th count of all parts" };
+    found.ways.push(
+        { name: "product", label: "one product domain", refused: "", rule: "", measure: origin, leaves_out: "3 bins of all parts" },
+        { name: "sub", label: "a sub-session", refused: "", rule: "", measure, opened: "session.open(…)" },
+    );
+    for (const point of [found.now, ...found.fans.epsilon]) {
+        point.ways.product = { ...point.ways.parallel, errors: Object.fromEntries(found.betas.map((beta: string) => [beta, { value: "1", kind: "exact", rule: "" }])) };
+        point.ways.sub = point.ways.sequence;
+    }
+    open({ sheet: found });
+    expect(lines().filter((line) => !line.includes("refused"))).toEqual([
+        "parallel parts|±15|errs least of one release that leaves nothing out · exact",
+        "one after the other|±30|exact",
+        expect.stringContaining("another way"),
+        "one product domain|any one bin ±1 above the 9th count of all parts|exact · 3 bins of all parts",
+        "a sub-session|±30|exact · no release: session.open(…)",
+    ]);
+    expect(radios().map(({ value }) => value)).toEqual(["parallel", "sequence", "product"]);
+});
+
 test("a way that is picked is planned, stays while ε moves, and is what the order says", async () => {
     open({ sheet: grouped() });
     shown.host.answers["plan"] = ({ way }) => ({ sheet: grouped(String(way ?? "parallel")) });
@@ -202,6 +238,8 @@ test("a way that is picked is planned, stays while ε moves, and is what the ord
     expect([last().way, last().question]).toEqual(["sequence", { id: "beef" }]);
     expect(radios()).toEqual(before); // the same buttons, so that the focus stays
     expect(radios()[1]!.checked).toBe(true);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(shown.el.querySelector("[aria-live]")!.textContent).toContain("one after the other: any one bin within");
     const exact = shown.el.querySelector<HTMLInputElement>(".dp-epsilon input[type=text]")!;
     exact.value = "0.21";
     exact.dispatchEvent(new Event("change"));
