@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from dpviz.boundary import protect_module
@@ -50,6 +50,7 @@ class PlanSheet:
     zcdp  whether a zCDP budget pays, so that noise that is made for it is compared with
     verbs  what becomes of an answer, in the words of whoever keeps the data
     way    how the price is shared out where the question is about each part; `mechanism` then answers one of them
+    refused  the ways that were refused with this mechanism, by whoever counts, too
     """
 
     question: Question
@@ -63,6 +64,7 @@ class PlanSheet:
     zcdp: bool = False
     verbs: Verbs = RELEASED
     way: Way | None = None
+    refused: Mapping[Way, ParameterError] = field(default_factory=dict)
 
     @property
     def bound(self) -> Bound:
@@ -93,7 +95,7 @@ class PlanSheet:
     def to_json(self) -> dict[str, Any]:
         """The sheet as the page gets it; see widgets/PROTOCOL.md."""
         fan, now = self.fan, self.bound
-        shared: Ways = {} if self.way is None else ways(self.mechanism, self.question, self.unit)
+        shared: Ways = {} if self.way is None else self._shared(self.mechanism)
         grid = [epsilon for epsilon, _ in fan]
         labelled = [epsilon for epsilon in epsilon_grid(self.top)[1] if epsilon in grid]
         parameters = {name: value for name, value in self.mechanism.parameters().items() if name != "epsilon"}
@@ -150,6 +152,18 @@ class PlanSheet:
             **({} if self.way is None else {"way": self.way, "ways": self._ways_json(shared)}),
         }
 
+    def _shared(self, mechanism: Mechanism) -> Ways:
+        """Every way at the price of this mechanism; none that cannot be counted for, whatever the price."""
+        return {**ways(mechanism, self.question, self.unit), **self._uncounted}
+
+    @cached_property
+    def _uncounted(self) -> Ways:
+        """The ways that could be taken, were it not for whoever counts."""
+        if not self.refused:
+            return {}
+        found = ways(self.mechanism, self.question, self.unit)
+        return {way: one for way, one in self.refused.items() if isinstance(found[way], Bound)}
+
     def _named_way(self, shared: Ways) -> Way | None:
         """The way, where a call must name it, for there is another."""
         return self.way if sum(isinstance(one, Bound) for one in shared.values()) > 1 else None
@@ -174,14 +188,29 @@ class PlanSheet:
     def _point(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         """One point; points of the same fan are there already, wherever on it a person stands."""
         kind, parameters = type(bound.mechanism), tuple(bound.mechanism.parameters().items())
-        key = kind, kind.revision, parameters, bound.question.id, bound.unit, epsilon, self.many, self.zcdp, self.way
+        key = (
+            kind,
+            kind.revision,
+            parameters,
+            bound.question.id,
+            bound.unit,
+            epsilon,
+            self.many,
+            self.zcdp,
+            self._sharing,
+        )
         return POINTS.of(Spot(key, partial(self._made, bound, epsilon)))
+
+    @property
+    def _sharing(self) -> tuple[str, ...]:
+        """What a point says of ways: which one it is about, and which are left out."""
+        return () if self.way is None else (self.way, *self._uncounted)
 
     def _made(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         point = point_json(bound, epsilon, self.many, zcdp=self.zcdp)
         if self.way is None:
             return point
-        shared = ways(self.mechanism.with_epsilon(epsilon), self.question, self.unit)
+        shared = self._shared(self.mechanism.with_epsilon(epsilon))
         return {**point, "ways": {way: way_json(one) for way, one in shared.items() if isinstance(one, Bound)}}
 
 

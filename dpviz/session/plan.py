@@ -171,6 +171,7 @@ class Plan:
             unit=self.bound.unit,
             mechanism=self.asked or self.bound.mechanism,
             way=self.way,
+            refused={way: one for way, one in self.ways.items() if isinstance(one, ParameterError)},
             top=TEACHING_TOP if self.budget is None else self.budget.epsilon,
             offered=REGISTRY.offers(),
             made=datetime.now().strftime("%H:%M"),

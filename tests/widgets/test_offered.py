@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.mechanism import Bound
 from dpviz.model.question import Question
@@ -231,6 +233,23 @@ def test_a_question_by_parts_is_planned_in_every_way_and_paid_in_the_one_that_is
     again = eval(picked["python"].format(epsilon="1"), {"session": it, "dv": dv})
     assert again == release and it.remaining.epsilon == 19, "the call that the page shows is the one that was paid for"
     assert paid(page, picked)["body"]["result"]["number"] == "1" and it.remaining.epsilon == 19
+
+
+def test_a_way_that_nobody_can_count_for_is_refused_at_every_price(tmp_path: Path) -> None:
+    """As a source may refuse one that could be taken otherwise."""
+    it, _ = opened(tmp_path)
+    plan = it.plan(KINDS, dv.Dense("1"), by=dv.Partition(MONTHS, max_parts=2))
+    refused = ParameterError(
+        "this source counts no such bins", value="12 bins", rule="few bins", next_step="take another"
+    )
+    sheet = replace(plan, ways={**plan.ways, "sequence": refused}).sheet.to_json()
+    told = {one["name"]: one["refused"] for one in sheet["ways"]}
+    assert told["sequence"] == str(refused) and told["parallel"] == ""
+    for point in [sheet["now"], *sheet["fans"]["epsilon"]]:
+        assert "sequence" not in point["ways"] and "parallel" in point["ways"]
+    assert all("sequence" in point["ways"] for point in plan.sheet.to_json()["fans"]["epsilon"])
+    with pytest.raises(ParameterError, match="counts no such bins"):
+        replace(plan, ways={**plan.ways, "sequence": refused}).taking("sequence")
 
 
 def test_an_order_for_parts_pays_for_the_way_it_names_and_no_other(tmp_path: Path) -> None:
