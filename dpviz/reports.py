@@ -279,9 +279,10 @@ def _sheet(release: Release) -> PlanSheet:
 
 
 def _slider(sheet: PlanSheet) -> bytes:
-    """Names question, unit and mechanism but for epsilon: one slider each."""
+    """Names question, unit, mechanism and way but for epsilon: one slider each."""
     fixed = {name: value for name, value in sheet.mechanism.parameters().items() if name != "epsilon"}
-    return canonical([sheet.question.to_json(), sheet.unit.to_json(), sheet.mechanism.name, fixed])
+    named = [sheet.question.to_json(), sheet.unit.to_json(), sheet.mechanism.name, fixed]
+    return canonical(named if sheet.way is None else [*named, sheet.way])
 
 
 def _one_unit(units: list[Unit]) -> Unit | None:

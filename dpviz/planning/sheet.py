@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
+from dpviz.mechanisms import ways
+from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.identity import release_key
 from dpviz.model.measures import Measure, among, values_json
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.offers import Offer
+from dpviz.model.partition import Partition
 from dpviz.model.question import Question
 from dpviz.model.statistic import Top
+from dpviz.model.ways import CALLED, Way, Ways
 from dpviz.model.words import RELEASED, Verbs
 from dpviz.planning.fans import Points, Spot
 from dpviz.planning.grid import epsilon_grid
@@ -45,6 +49,8 @@ class PlanSheet:
     many  how many look-ups the error of several at once is about; None for the usual number
     zcdp  whether a zCDP budget pays, so that noise that is made for it is compared with
     verbs  what becomes of an answer, in the words of whoever keeps the data
+    way    how the price is shared out where the question is about each part; `mechanism` then answers one of them
+    refused  the ways that were refused with this mechanism, by whoever counts, too
     """
 
     question: Question
@@ -57,10 +63,20 @@ class PlanSheet:
     many: int | None = None
     zcdp: bool = False
     verbs: Verbs = RELEASED
+    way: Way | None = None
+    refused: Mapping[Way, ParameterError] = field(default_factory=dict)
 
     @property
     def bound(self) -> Bound:
-        return self.mechanism.bind(self.question, self.unit)
+        return self._bind(self.mechanism)
+
+    def _bind(self, mechanism: Mechanism) -> Bound:
+        if self.way is None:
+            return mechanism.bind(self.question, self.unit)
+        found = ways(mechanism, self.question, self.unit)[self.way]
+        if isinstance(found, ParameterError):
+            raise found
+        return found
 
     @property
     def epsilon(self) -> Fraction:
@@ -73,12 +89,13 @@ class PlanSheet:
         found = []
         for epsilon in each(epsilon_grid(self.top)[0]):
             with suppress(ParameterError):
-                found.append((epsilon, self.mechanism.with_epsilon(epsilon).bind(self.question, self.unit)))
+                found.append((epsilon, self._bind(self.mechanism.with_epsilon(epsilon))))
         return found or [(self.epsilon, self.bound)]
 
     def to_json(self) -> dict[str, Any]:
         """The sheet as the page gets it; see widgets/PROTOCOL.md."""
         fan, now = self.fan, self.bound
+        shared: Ways = {} if self.way is None else self._shared(self.mechanism)
         grid = [epsilon for epsilon, _ in fan]
         labelled = [epsilon for epsilon in epsilon_grid(self.top)[1] if epsilon in grid]
         parameters = {name: value for name, value in self.mechanism.parameters().items() if name != "epsilon"}
@@ -131,18 +148,84 @@ class PlanSheet:
             ],
             "now": self._point(now, self.epsilon),
             "fans": {"epsilon": [self._point(bound, epsilon) for epsilon, bound in each(fan)]},
-            "python": python_call(self.question, self.mechanism, self.verbs),
+            "python": python_call(self.question, self.mechanism, self.verbs, self._named_way(shared)),
+            **({} if self.way is None else {"way": self.way, "ways": self._ways_json(shared)}),
         }
+
+    def _shared(self, mechanism: Mechanism) -> Ways:
+        """Every way at the price of this mechanism; none that cannot be counted for, whatever the price."""
+        return {**ways(mechanism, self.question, self.unit), **self._uncounted}
+
+    @cached_property
+    def _uncounted(self) -> Ways:
+        """The ways that could be taken, were it not for whoever counts."""
+        if not self.refused:
+            return {}
+        found = ways(self.mechanism, self.question, self.unit)
+        return {way: one for way, one in self.refused.items() if isinstance(found[way], Bound)}
+
+    def _named_way(self, shared: Ways) -> Way | None:
+        """The way, where a call must name it, for there is another."""
+        return self.way if sum(isinstance(one, Bound) for one in shared.values()) > 1 else None
+
+    def _ways_json(self, shared: Ways) -> list[dict[str, Any]]:
+        """The ways to share the price out: how each is called and what it says of its error, or why it is refused."""
+        return [
+            {"name": way, "label": CALLED[way], "refused": str(one)}
+            if isinstance(one, ParameterError)
+            else {
+                "name": way,
+                "label": CALLED[way],
+                "refused": "",
+                "rule": one.price.rule,
+                "leaves_out": one.leaves_out,
+                "opened": one.opened,
+                "measure": among(one.measures, self.many)[0].to_json(self.verbs),
+            }
+            for way, one in shared.items()
+        ]
 
     def _point(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         """One point; points of the same fan are there already, wherever on it a person stands."""
         kind, parameters = type(bound.mechanism), tuple(bound.mechanism.parameters().items())
-        key = kind, kind.revision, parameters, bound.question.id, bound.unit, epsilon, self.many, self.zcdp
-        return POINTS.of(Spot(key, partial(point_json, bound, epsilon, self.many, zcdp=self.zcdp)))
+        key = (
+            kind,
+            kind.revision,
+            parameters,
+            bound.question.id,
+            bound.unit,
+            epsilon,
+            self.many,
+            self.zcdp,
+            self._sharing,
+        )
+        return POINTS.of(Spot(key, partial(self._made, bound, epsilon)))
+
+    @property
+    def _sharing(self) -> tuple[str, ...]:
+        """What a point says of ways: which one it is about, and which are left out."""
+        return () if self.way is None else (self.way, *self._uncounted)
+
+    def _made(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
+        point = point_json(bound, epsilon, self.many, zcdp=self.zcdp)
+        if self.way is None:
+            return point
+        shared = self._shared(self.mechanism.with_epsilon(epsilon))
+        return {**point, "ways": {way: way_json(one) for way, one in shared.items() if isinstance(one, Bound)}}
 
 
 POINTS = Points()
 """The points of all plans, the latest of them."""
+
+
+def way_json(bound: Bound) -> dict[str, Any]:
+    """What one way to share the price out comes to: what it would cost, and the first of its errors."""
+    charged = payable(to_approx(bound.price.loss))
+    values = {beta: bound.measures[0].at(beta) for beta in BETAS}
+    return {
+        "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
+        "errors": {text(beta): None if value is None else value.to_json() for beta, value in values.items()},
+    }
 
 
 def question_json(question: Question, unit: Unit, max_items: int | None = None) -> dict[str, Any]:
@@ -157,7 +240,38 @@ def question_json(question: Question, unit: Unit, max_items: int | None = None) 
         "size": question.domain.size_text,
         "bins_text": question.domain.text,
         "sentence": question.sentence(unit) if max_items is None else question.ranked_sentence(unit, max_items),
+        **_made_of(question),
     }
+
+
+def bins_json(domain: Domain) -> dict[str, str]:
+    """The public bins of one column, with the id by which a page names them."""
+    return {"id": bins_id(domain), "column": domain.columns[0], "text": domain.text, "size": domain.size_text}
+
+
+def bins_id(domain: Domain) -> str:
+    """Names these bins, as the question that counts in them."""
+    return Question(domain).id
+
+
+def _made_of(question: Question) -> dict[str, Any]:
+    """The bins of each column, and the parts, where a page may make another question of them."""
+    if not question.aggregate.additive:
+        return {}
+    made: dict[str, Any] = {"factors": [bins_json(axis) for axis in question.domain.factors]}
+    by = question.by
+    if by is None or question.part is not None:
+        return made
+    alone = by.domain if isinstance(by, Partition) and len(by.columns) == 1 else None
+    parts = {
+        "id": question.id if alone is None else bins_id(alone),
+        "column": " × ".join(by.columns) or by.each,
+        "text": by.text if alone is None else alone.text,
+        "size": str(by.size),
+        "most": "" if by.max_parts is None else str(by.max_parts),
+        "each": by.each,
+    }
+    return {**made, "plain": replace(question, by=None).id, "by": parts}
 
 
 def point_json(bound: Bound, epsilon: Fraction, many: int | None = None, *, zcdp: bool = False) -> dict[str, Any]:
@@ -227,7 +341,7 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     }
 
 
-def python_call(question: Question, mechanism: Mechanism, verbs: Verbs) -> str:
+def python_call(question: Question, mechanism: Mechanism, verbs: Verbs, way: Way | None = None) -> str:
     """The Python call that does the same, with {epsilon} where the price goes."""
     shown = f'"{mechanism.parameters()["epsilon"] or "{epsilon}"}"'
     lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
@@ -235,6 +349,8 @@ def python_call(question: Question, mechanism: Mechanism, verbs: Verbs) -> str:
         lines.append(question.python_where)
     if question.by is not None:
         lines.append(f"by={question.by.python}")
+    if way is not None:
+        lines.append(f'way="{way}"')
     return f"{verbs.call}(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
 

@@ -15,6 +15,7 @@ from dpviz.errors import Forbidden
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
+from dpviz.model.ways import Way
 from dpviz.model.words import DRAWN, RELEASED, Verbs
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Remaining
@@ -159,14 +160,32 @@ class Custody(ABC):
     def releases(self) -> Answers: ...
 
     @abstractmethod
-    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
+    def plan(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
+    ) -> Plan:
         """What a release would cost and how wrong it would be. Free, and blind to the data."""
 
     @abstractmethod
-    def release_async(self, question: object, mechanism: Mechanism, *, key: str | None = None) -> Running:
+    def release_async(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        by: object = None,
+        way: Way | None = None,
+        key: str | None = None,
+    ) -> Running:
         """Charge and draw, and return at once."""
 
-    def seeded(self, question: object, mechanism: Mechanism, times: int) -> SeededDraws:
+    def seeded(
+        self, question: object, mechanism: Mechanism, times: int, *, by: object = None, way: Way | None = None
+    ) -> SeededDraws:
         """So many seeded draws, with the true counts. Only where the data are public; refused elsewhere."""
         raise Forbidden.of(
             "seeded draws", "true counts are shown for public data only", "begin a lesson with dv.teaching"

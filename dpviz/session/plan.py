@@ -14,7 +14,7 @@ from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
-from dpviz.model.mechanism import Bound, Space
+from dpviz.model.mechanism import Bound, Mechanism, Space
 from dpviz.model.ways import CALLED, Way, Ways, best, least
 from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.planning.sheet import PlanSheet, rivals
@@ -44,6 +44,7 @@ class Plan:
     many  how many look-ups the error of several at once is about; None for the usual number
     verbs  what becomes of an answer: it is released, or drawn in a lesson
     ways   of a question about each part, every way to share the price out, bound, or why it cannot be taken
+    asked  the mechanism for one question, as it was asked to answer each part; None where the question has no parts
     """
 
     bound: Bound
@@ -53,18 +54,34 @@ class Plan:
     many: int | None = None
     verbs: Verbs = RELEASED
     ways: Ways = field(default_factory=dict)
+    asked: Mechanism | None = None
 
     @classmethod
     def of_ways(
         cls,
         ways: Ways,
+        asked: Mechanism,
         budget: Budget | None = None,
         remaining: Remaining | None = None,
         asof: str = "",
         verbs: Verbs = RELEASED,
     ) -> Plan:
         """The plan of the way that errs least to answer a question about each part, beside all the others."""
-        return cls(best(ways)[1], budget, remaining, asof, verbs=verbs, ways=dict(ways))
+        return cls(best(ways)[1], budget, remaining, asof, verbs=verbs, ways=dict(ways), asked=asked)
+
+    def taking(self, way: str) -> Plan:
+        """The same plan, about another way to share the price out. Raises ParameterError where it cannot be taken."""
+        known = next((one for one in self.ways if one == way), None)
+        if known is None:
+            raise ParameterError.of(
+                as_given(way),
+                f"the price is shared out {', '.join(self.ways)}" if self.ways else "this question has no parts",
+                "leave the way out: the plan takes the best one",
+            )
+        found = self.ways[known]
+        if isinstance(found, ParameterError):
+            raise found
+        return replace(self, bound=found)
 
     @property
     def way(self) -> Way | None:
@@ -164,7 +181,9 @@ class Plan:
         return PlanSheet(
             question=self.bound.question,
             unit=self.bound.unit,
-            mechanism=self.bound.mechanism,
+            mechanism=self.asked or self.bound.mechanism,
+            way=self.way,
+            refused={way: one for way, one in self.ways.items() if isinstance(one, ParameterError)},
             top=TEACHING_TOP if self.budget is None else self.budget.epsilon,
             offered=REGISTRY.offers(),
             made=datetime.now().strftime("%H:%M"),
@@ -224,7 +243,8 @@ def way_lines(ways: Ways, chosen: Way | None) -> list[str]:
     lines, why = [f"  {CALLED[way] + ':':<24} {_compared(bound)}" for way, bound in others.items()], ""
     if (bound := ways[chosen]) and isinstance(bound, Bound) and others:
         first = all(least(bound) <= least(other) for other in others.values())
-        why = ", which errs least" if first else ", the least error of one release that leaves nothing out"
+        fair = ", the least error of one release that leaves nothing out" if best(ways)[0] == chosen else ""
+        why = ", which errs least" if first else fair
     instead = bound.instead if isinstance(bound, Bound) else ""
     lines += [f"  ask for it   {instead}"] if instead else []
     return [f"  shared out   {CALLED[chosen]}{why}; each error is that of one part", *lines]

@@ -259,7 +259,7 @@ class Session(Custody):
         if by is None:
             return Plan(self._bind(question, mechanism, where), remaining.total, remaining, asof)
         found = self._ways(question, mechanism, where, by, way)
-        return Plan.of_ways(found, remaining.total, remaining, asof)
+        return Plan.of_ways(found, mechanism, remaining.total, remaining, asof)
 
     def _ways(
         self,

@@ -79,7 +79,7 @@ class Teaching(Custody):
         if by is None:
             return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
         found = bind_ways(self._source, self.unit, question, mechanism, where, by, way)
-        return Plan.of_ways(found, verbs=self.charter.verbs)
+        return Plan.of_ways(found, mechanism, verbs=self.charter.verbs)
 
     def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
         return bind(self._source, self.unit, question, mechanism, where)
@@ -195,11 +195,13 @@ class Teaching(Custody):
 
     # ------------------------------------------------------------ as a page sees it
 
-    def seeded(self, question: object, mechanism: Mechanism, times: int) -> SeededDraws:
-        return self.draw(question, mechanism, times=times)
+    def seeded(
+        self, question: object, mechanism: Mechanism, times: int, *, by: object = None, way: Way | None = None
+    ) -> SeededDraws:
+        return self.draw(question, mechanism, by=by, way=way, times=times)
 
     def public(self, question: Question) -> PublicTable | PublicTop | None:
-        if not question.aggregate.counts:
+        if not question.aggregate.counts or question.by is not None:
             return None
         if question.domain.declared:
             return self.table(question) if question.bins <= LARGEST_TABLE else None
@@ -233,6 +235,8 @@ class Teaching(Custody):
         mechanism: Mechanism,
         *,
         where: Mapping[str, object] | None = None,
+        by: object = None,
+        way: Way | None = None,
         mode: Mode | None = None,
         key: str | None = None,
     ) -> Running:
@@ -240,7 +244,7 @@ class Teaching(Custody):
 
         Raises SessionBusy while another draw of this session runs.
         """
-        bound, chosen = self._order(question, mechanism, where, mode)
+        bound, chosen = self._order(question, mechanism, where, mode, by, way)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._listeners.tell)
         with self._starting:

@@ -54,8 +54,10 @@ LESSONS: Asks = {
     "forget": {},
 }
 """What the page of a teaching session may ask for besides: draws with their true counts, which are public."""
-MAY: Asks = {"plan": {"among": str}}
-"""What an ask may say besides: of how many look-ups a plan tells the error."""
+_WAY: dict[str, type | tuple[type, ...]] = {"way": str}
+MAY: Asks = {"plan": {"among": str, **_WAY}, "after": _WAY, "release": _WAY, "lesson": _WAY}
+"""What an ask may say besides: of how many look-ups a plan tells the error; and of a question that is asked by parts in
+which way its price is shared out."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "what": ("stretch", "pair"),
@@ -85,6 +87,13 @@ DECLARATIONS: dict[str, dict[str, type]] = {
 }
 RECORDS: dict[str, type] = {"columns": list, "otherwise": dict}
 """A declaration of records: one of each column, and what stands for cells outside their bins."""
+PRODUCT: dict[str, type | tuple[type, ...]] = {"kind": str, "of": dict, "factors": list}
+"""A question in the bins of several columns: which question it is otherwise, and the bins of each column."""
+EACH: dict[str, type | tuple[type, ...]] = {"kind": str, "of": dict, "by": dict, "most": str}
+"""A question that is asked by parts: which question, the bins that are the parts, and in how many of them one unit
+counts at most, empty for all."""
+MOST_FACTORS = 5
+"""So many columns a page asks by together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +195,44 @@ def _question(said: dict[Any, Any]) -> None:
     if set(said) == {"id"}:
         _shape("question", said, {"id": str})
         return
-    if said.get("kind") == "records":
+    if said.get("kind") == "each":
+        _each(said)
+    elif said.get("kind") == "product":
+        _product(said)
+    elif said.get("kind") == "records":
         _records(said)
     else:
         _declared(said)
+
+
+def _each(said: dict[Any, Any]) -> None:
+    """A question by parts, which are bins that are named or declared."""
+    _shape("question", said, EACH)
+    if said["of"].get("kind") in ("each", "records"):
+        raise Forbidden.sent("parts are asked for counts or sums", said["of"]["kind"])
+    _question(said["of"])
+    _bins(said["by"])
+
+
+def _product(said: dict[Any, Any]) -> None:
+    """A question in the bins of a few columns, each of them named or declared."""
+    _shape("question", said, PRODUCT)
+    _shape("of", said["of"], {"id": str})
+    factors = said["factors"]
+    if not 1 <= len(factors) <= MOST_FACTORS:
+        raise Forbidden.sent(f"a page asks by 1 to {MOST_FACTORS} columns together", f"{len(factors):,} columns")
+    if (total := sum(map(_bins, factors))) > MOST_TEXT:
+        raise Forbidden.sent(f"the columns of a question have more than {MOST_TEXT:,} characters in all", f"{total:,}")
+
+
+def _bins(said: object) -> int:
+    """The bins of one column, by their id or declared: how many characters they are declared with."""
+    if not isinstance(said, dict):
+        raise Forbidden.sent("the bins of a column are an id, or a declaration", name_of(type(said)))
+    if set(said) == {"id"}:
+        _shape("bins", said, {"id": str})
+        return 0
+    return _declared(said)
 
 
 def _records(said: dict[Any, Any]) -> None:
@@ -210,7 +253,7 @@ def _declared(said: dict[Any, Any]) -> int:
     """The bins of one column: how many characters they are declared with, where those are listed."""
     kind = said.get("kind")
     if not isinstance(kind, str) or kind not in DECLARATIONS:
-        known = ", ".join([*DECLARATIONS, "records"])
+        known = ", ".join([*DECLARATIONS, "records", "product", "each"])
         raise Forbidden.sent(f"a question is an id, or a declaration of {known}", kind)
     _shape("question", said, {"kind": str, "column": str, **DECLARATIONS[kind]})
     total = 0
@@ -236,16 +279,16 @@ def count(said: str, name: str) -> int:
 def declared(said: dict[str, Any]) -> Question:
     """The question of a declaration that passed `parse`. Raises DomainError for what is no bins."""
     if said["kind"] != "records":
-        return Question.of(_column(said))
-    columns = [_column(column) for column in said["columns"]]
+        return Question.of(column_bins(said))
+    columns = [column_bins(column) for column in said["columns"]]
     for name, domain in zip([column["column"] for column in said["columns"]], columns, strict=True):
         if name in said["otherwise"]:
             _of(f"{short(name, 40)}, any other cell", partial(domain.index, said["otherwise"][name]))
     return Question.records(columns, otherwise=said["otherwise"])
 
 
-def _column(said: dict[str, Any]) -> Domain:
-    """The bins of one column."""
+def column_bins(said: dict[str, Any]) -> Domain:
+    """The bins of one column. Raises DomainError for what is no bins."""
     return _of(short(said["column"], 40), partial(Domain.from_json, said))
 
 

@@ -34,6 +34,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
 from dpviz.widgets.lesson import Series, affordable
+from dpviz.widgets.offered import Offered, order_of, plan_of
 from dpviz.widgets.order import Order
 from dpviz.widgets.saving import Saving
 from dpviz.widgets.view import Program, json_text
@@ -65,13 +66,12 @@ class SessionModel(Follower):
         self._saving = Saving()
         self._drawn = Drawn()
         self._series = Series()
-        self._questions: dict[str, Question] = {}
+        self._offered = Offered(session.charter.unit)
         for asked in [*questions, *state.known_questions(session)]:
-            question = Question.of(asked)
-            self._questions.setdefault(question.id, question)
-        first, opening = _first(session, list(self._questions.values()), mechanism, given=bool(questions))
-        self._questions.setdefault(first.id, first)
-        self._plan = session.plan(first, opening)
+            self._offered.add(Question.of(asked))
+        first, opening = _first(session, self._offered.questions, mechanism, given=bool(questions))
+        self._offered.add(first)
+        self._plan = plan_of(session, first, opening)
         self._sheet = self._plan.sheet.to_json()
         if mechanism is None and (opened := _opened(session, first, opening)):
             self._sheet["opening"] = opened
@@ -138,7 +138,7 @@ class SessionModel(Follower):
         }
 
     def _read(self) -> Body:
-        return state.session_state(self.session, self._questions)
+        return state.session_state(self.session, self._offered.questions, self._offered.bins_json())
 
     def _elsewhere(self) -> Running | None:
         """What is drawn in this session beside this session model: from another session model, a sub-session view or a
@@ -150,7 +150,7 @@ class SessionModel(Follower):
         """Where nothing is on show, show the newest release: looking at it again is free."""
         latest = None if self._result is not None else self.session.releases.latest
         if latest is not None:
-            self._questions.setdefault(latest.question.id, latest.question)
+            self._offered.add(latest.question)
             self._put_on_show(latest)
 
     def _put_on_show(self, release: Release) -> None:
@@ -203,15 +203,14 @@ class SessionModel(Follower):
     # ------------------------------------------------------------ the dispatcher
 
     def _on_plan(self, args: Body) -> Callable[[], Body]:
-        question, made = self._asked(args)
-        plan = self.session.plan(question, made)
+        question, _, plan = self._planned(args)
         if args.get("among"):
             plan = plan.among(messages.count(args["among"], "look-ups"))
         sheet = plan.sheet.to_json()
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
-            self._questions.setdefault(question.id, question)
+            self._offered.add(question)
             self._show()
             return {"sheet": sheet}
 
@@ -222,32 +221,31 @@ class SessionModel(Follower):
         its slider rests."""
         from dpviz.widgets import combining
 
-        body = combining.planned(self.session, self.session.plan(*self._asked(args)), self._kept)
+        body = combining.planned(self.session, self._planned(args)[2], self._kept)
         return lambda: body
 
+    def _planned(self, args: Body) -> tuple[Question, Mechanism, Plan]:
+        """What a page asks for, and its plan in the way that it chose, where it did."""
+        question, made = self._asked(args)
+        return question, made, plan_of(self.session, question, made, args.get("way", ""))
+
     def _asked(self, args: Body) -> tuple[Question, Mechanism]:
-        question, name = self._question(args["question"]), args["mechanism"]
+        question, name = self._offered.asked(args["question"]), args["mechanism"]
         kind = named(name)
         said, others = kind.fitted(question) | args["parameters"], kind.in_place_of("epsilon")
         if any(said.get(part) for part in others):  # the slider shows their total; moved, the total is what is asked
             given = mechanism(name, {**said, "epsilon": ""})
-            if state.price_of(self.session.plan(question, given))["epsilon"] == rational(said["epsilon"], "epsilon"):
+            total = state.price_of(plan_of(self.session, question, given))["epsilon"]
+            if total == rational(said["epsilon"], "epsilon"):
                 return question, given
             said |= dict.fromkeys(others, "")
         return question, mechanism(name, said)
 
-    def _question(self, said: Body) -> Question:
-        if set(said) == {"id"}:
-            found = self._questions.get(said["id"])
-            if found is None:
-                raise Forbidden.of(said["id"], "this session does not offer that question", "declare its bins")
-            return found
-        return messages.declared(said)
-
     def _on_release(self, request: Request) -> Body | None:
         args = request.args
-        question, made = self._asked(args)
-        plan = self.session.plan(question, made)
+        question, made, plan = self._planned(args)
+        if plan.way is not None and not args.get("way"):
+            raise Forbidden.sent("an order for parts names the way in which its price is shared out", "none")
         said = {name: typed(value, name) for name, value in args["price"].items()}
         real = state.price_of(plan)
         if said != real:
@@ -267,8 +265,9 @@ class SessionModel(Follower):
                 rule="a session draws one release at a time",
                 next_step="wait for it, or cancel it",
             )
-        self._questions.setdefault(question.id, question)
-        self._start(request, self.session.release_async(question, made, key=args["key"]))
+        self._offered.add(question)
+        asked, parts = order_of(plan, question)
+        self._start(request, self.session.release_async(asked, made, **parts, key=args["key"]))
         return None
 
     def _show_wait(self, order: Order) -> None:
@@ -323,7 +322,7 @@ class SessionModel(Follower):
 
     def _on_show(self, request: Request) -> Body:
         release = self._stored(request.args["number"])
-        self._questions.setdefault(release.question.id, release.question)
+        self._offered.add(release.question)
         self._put_on_show(release)
         self._show()
         return {"result": self._result}
@@ -362,14 +361,15 @@ class SessionModel(Follower):
 
     def _on_lesson(self, args: Body) -> Callable[[], Body]:
         """Seeded draws beside the true counts. Only a session on public data is ever asked for them."""
-        question, made = self._asked(args)
+        question, made, plan = self._planned(args)
         times, beta = messages.count(args["times"], "the number of draws"), self._level(args["beta"])
         affordable(question.bins if question.domain.declared else 1, times)
-        draws = self.session.seeded(question, made, times)
+        asked, parts = order_of(plan, question)
+        draws = self.session.seeded(asked, made, times, **parts)
         public = self.session.public(question) if draws.truth is None else None
 
         def apply() -> Body:
-            self._questions.setdefault(question.id, question)
+            self._offered.add(question)
             self._series.add(draws, public, beta)
             self._put_on_show(draws[-1])
             self._show()
@@ -473,7 +473,7 @@ def _fitting(session: Custody, question: Question) -> Mechanism | None:
             candidate: Mechanism = kind.at_price(epsilon, delta)
             if fitted := kind.fitted(question):
                 candidate = kind.from_parameters({**candidate.parameters(), **fitted})
-            if session.plan(question, candidate).affordable or delta:
+            if plan_of(session, question, candidate).affordable or delta:
                 return candidate
         except ParameterError:
             continue
@@ -487,7 +487,7 @@ def _opened(session: Custody, question: Question, opening: Mechanism) -> str:
     if type(opening) is type(usual) or not question.domain.declared or not question.aggregate.counts:
         return ""
     try:
-        session.plan(question, usual)
+        plan_of(session, question, usual)
     except ParameterError as refused:
         why = f"{capital(refused.rule)}, and this question has {question.domain.size_text}."
         return f"{why} So the plan opens on {opening.name}, which can answer it."

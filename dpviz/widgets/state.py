@@ -84,14 +84,21 @@ def named(running: Mapping[str, Any] | None) -> tuple[str, str] | None:
     return None if running is None else (running["token"], running["number"])
 
 
-def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[str, Any]:
+def session_state(
+    session: Custody, questions: Iterable[Question], bins: Sequence[Mapping[str, str]] = ()
+) -> dict[str, Any]:
     """The session state of widgets/PROTOCOL.md, but for the orders."""
     charter = session.charter
     shared = {
         "version": VERSION,
         "title": charter.dataset,
         "kernel": KERNEL,
-        "unit": {"text": charter.unit.text, "noun": charter.unit.noun, "nouns": charter.unit.nouns},
+        "unit": {
+            "text": charter.unit.text,
+            "noun": charter.unit.noun,
+            "nouns": charter.unit.nouns,
+            "row": charter.unit.is_row,
+        },
         "columns": [
             {"name": column.name, "kind": column.kind, "untyped": column.untyped} for column in countable(charter)
         ],
@@ -103,9 +110,11 @@ def session_state(session: Custody, questions: Mapping[str, Question]) -> dict[s
                 "bins": str(question.bins) if question.domain.declared else "",
                 "where": question.where_text,
                 "asks": question.aggregate.noun,
+                **({"each": question.each_text} if question.each_text else {}),
             }
-            for question in questions.values()
+            for question in questions
         ],
+        "bins": list(bins),
     }
     asof = now()
     record = session.record(HISTORY)

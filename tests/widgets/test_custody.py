@@ -6,7 +6,7 @@ import json
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import dpviz as dv
 from dpviz.errors import DpvizError
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.release import Release
+from dpviz.model.ways import Way
 from dpviz.session.accountant import Remaining
 from dpviz.session.custody import Charged, Charter, Custody, Record
 from dpviz.session.plan import Plan
@@ -106,18 +107,26 @@ class Remote(Custody):
         told: Release = self._ask(lambda session: session.releases[number])
         return told
 
-    def plan(self, question: object, mechanism: Mechanism, *, where: Mapping[str, object] | None = None) -> Plan:
-        told: Plan = self._ask(lambda session: session.plan(question, mechanism, where=where))
+    def plan(self, question: object, mechanism: Mechanism, **more: Any) -> Plan:
+        told: Plan = self._ask(lambda session: session.plan(question, mechanism, **more))
         return told
 
-    def release_async(self, question: object, mechanism: Mechanism, *, key: str | None = None) -> Running:
+    def release_async(
+        self,
+        question: object,
+        mechanism: Mechanism,
+        *,
+        by: object = None,
+        way: Way | None = None,
+        key: str | None = None,
+    ) -> Running:
         running = self._running = Running("remote", "Drawing elsewhere")
         running.watch(self._listeners.tell)
-        price = self.plan(question, mechanism).price
+        price = self.plan(question, mechanism, by=by, way=way).price
 
         def work() -> Release:
             running.value = running.spent = price.loss.short  # type: ignore[assignment]
-            release: Release = self._ask(lambda session: session.release(question, mechanism, key=key))
+            release: Release = self._ask(lambda session: session.release(question, mechanism, by=by, way=way, key=key))
             running.number = release.number  # type: ignore[assignment]
             return release
 

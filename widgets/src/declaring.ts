@@ -167,18 +167,21 @@ export interface Row {
     draw(): void;
 }
 
-/** The fields for the bins of one column, to count by. */
-export function declareBins(store: SessionStore, owner: Row): Declaring & { open(column: Column): void } {
+/** A declaration as the kernel is sent it. */
+type Declared = Record<string, unknown>;
+
+/** The fields for the bins of one column, to count by; `made` says which question is asked with them, where not by them alone. */
+export function declareBins(store: SessionStore, owner: Row): Declaring & { open(column: Column, made?: (bins: Declared) => Declared): void } {
     const element = h("div", { class: "dp-declare", role: "group", "aria-label": "Declare bins", hidden: true });
 
-    function open(column: Column): void {
+    function open(column: Column, made: (bins: Declared) => Declared = (bins) => bins): void {
         const wrong = fault();
         const bins = binFields(column, true);
         const use = async (): Promise<void> => {
             const declaration = bins.read();
             wrong.show(isWrong(declaration) ? declaration : null);
             if (isWrong(declaration)) return;
-            const question = { column: column.name, ...declaration };
+            const question = made({ column: column.name, ...declaration });
             const planned = await store.planFitting(question, false);
             if (!bins.place.isConnected || !owner.shows()) return; // other bins, or a record, are being declared by now
             if (planned) owner.close();

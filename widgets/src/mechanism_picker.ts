@@ -15,13 +15,14 @@ export function mechanismPicker(store: SessionStore): Component {
     const question = questionRow(store);
     const epsilon = epsilonField(store);
     const id = newId();
-    const mechanism = h("select", { id, onchange: () => void store.plan({ mechanism: mechanism.value }) });
+    const mechanism = h("select", { id, "aria-describedby": `${id}-fault`, onchange: () => void store.plan({ mechanism: mechanism.value }) });
+    const refused = h("p", { id: `${id}-fault`, class: "dp-fault", role: "alert", hidden: true });
     const about = h("p", { class: "dp-hint" });
     const plain = h("div", { class: "dp-choices dp-plain-choices" });
     const choices = h("div", { class: "dp-choices" });
     const summary = h("summary", {}, "Noise and sampler");
     const more = h("details", { class: "dp-more", hidden: true }, summary, choices);
-    const field = h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, about, plain, more);
+    const field = h("div", { class: "dp-field dp-mechanism" }, h("label", { for: id }, "Mechanism"), mechanism, refused, about, plain, more);
     const deltaName = newId();
     const deltaLabel = h("label", { id: deltaName, class: "dp-field-name" }, "δ");
     const needed = h("output", { class: "dp-fixed dp-not-needed", "aria-labelledby": deltaName });
@@ -113,6 +114,7 @@ export function mechanismPicker(store: SessionStore): Component {
             sheet.mechanisms.map(({ name, title }) => ({ value: name, label: title })),
             store.mechanism,
         );
+        drawFault(store, "mechanism", mechanism, refused);
         setText(about, sheet.mechanism.about);
         setText(needed, store.point === null || store.point.price.delta === "0" ? "not needed" : store.point.price.delta);
         show(needed, !sheet.mechanism.choices.some(({ name }) => name === DELTA));

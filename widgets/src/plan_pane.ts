@@ -8,6 +8,7 @@ import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from ".
 import { approximate, compare, equal, exactly } from "./exact";
 import { barOf, headline, isList, phrase, signed, signOf, slowness, tipOf, words } from "./measures";
 import { timed } from "./perf";
+import { waysBox } from "./ways";
 import { planBox } from "./plan_box";
 import type { Bar, Measure, Point, Sheet } from "./protocol";
 import { amongOf, type SessionStore } from "./session_store";
@@ -49,6 +50,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     );
     const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
+    const ways = waysBox(store, options.brief);
     const lookUpsId = newId();
     const lookUps = planBox(
         store,
@@ -82,6 +84,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         { class: "dp-plan", "aria-labelledby": titleId },
         h("div", { class: "dp-pane-head" }, h("h3", { id: titleId }, options.title), asking, chip),
         within?.element,
+        ways.element,
         stats,
         several,
         after,
@@ -124,7 +127,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         show(reads.element, rows !== "");
         reads.value.replaceChildren(shown(rows), h("small", {}, " rows"));
         size(reads.element, rows);
-        setText(reads.note, rows === "" ? "" : "however many there are");
+        setText(reads.note, rows === "" ? "" : sheet?.question.by == null ? "however many there are" : "in each part, however many there are");
         const combined = together(store);
         setText(after, combined || "\u00a0");
         show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps
@@ -167,6 +170,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
                 if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.off === null ? bar.rule : `${kindOf(bar)}, ${bar.rule}`)];
                 return measure.missing === "" ? [] : [h("li", {}, noBar(measure))];
             }),
+            ...(sheet.ways ?? []).flatMap((way) => (way.rule === null ? [] : [h("li", {}, `Shared out as ${way.label}: ${way.rule}.`)])),
             ...bounds.map((item) =>
                 line(item.label, spread(item), item.rule),
             ),
@@ -207,6 +211,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     function draw(): void {
         const { point } = store;
         within?.draw();
+        ways.draw();
         show(asking, (store.asking || store.sheet === null) && store.kernel.health === "busy");
         setAttribute(
             element,

@@ -75,7 +75,25 @@ const readPoint = shape({
     cut: maybe(exact),
     bias: maybe(text),
     chance: maybe(shape({ c: list(exact), p: list(share) })),
+    /** Of a question that is asked by parts, what each way to share the price out comes to: by its name, for those that can be taken. */
+    ways: maybe(table(shape({ price: readPrice, errors: table(maybe(readBar)) }))),
 });
+
+/** A way to share the price out among parts: what it says of its error, or why it cannot be taken. */
+const readWay = shape({
+    name: text,
+    label: text,
+    refused: text,
+    rule: maybe(text),
+    measure: maybe(readMeasure),
+    /** What it leaves out that the others count, in words. */
+    leaves_out: maybe(text),
+    /** The call that pays for it, where no release does: then it is not picked here. */
+    opened: maybe(text),
+});
+
+/** The public bins of one column, and the id by which they are named. */
+const readBins = shape({ id: text, column: text, text: text, size: text });
 
 /**
  * `stays`: the parameters that are about the data, so that they stay where another mechanism takes them, too; `records`:
@@ -95,8 +113,17 @@ const readSheetShape = shape({
         bins: countOfBins, size: maybe(text),
         bins_text: text,
         sentence: text,
+        /** The bins of each column, where another question can be made of them. */
+        factors: maybe(list(readBins)),
+        /** The parts, where it is asked by parts: `most` is in how many of them one unit counts, empty for all. */
+        by: maybe(shape({ id: text, column: text, text: text, size: whole, most: text, each: text })),
+        /** The same question without parts. */
+        plain: maybe(text),
     }),
     unit: shape({ text: text }),
+    /** How the price is shared out among parts, and every way there is. */
+    way: maybe(text),
+    ways: maybe(list(readWay)),
     mechanism: shape({
         name: text,
         title: text,
@@ -177,11 +204,14 @@ const readStateShape = shape({
     ledger: maybe(text),
     kernel: text,
     teaching: maybe(readTeaching),
-    unit: shape({ text: text, noun: text, nouns: text }),
+    /** `row`: each row is a unit of its own. */
+    unit: shape({ text: text, noun: text, nouns: text, row: maybe(flag) }),
     /** `untyped`: texts that nobody declared, which a question for numbers reads as numbers. */
     columns: list(shape({ name: text, kind: oneOf("number", "text"), untyped: maybe(flag) })),
-    /** `asks`: for what in each bin, "counts", "sums" or "records". */
-    questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins, asks: maybe(text) })),
+    /** `asks`: for what in each bin, "counts", "sums" or "records"; `each`: by which parts, where it is. */
+    questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins, asks: maybe(text), each: maybe(text) })),
+    /** The public bins that are known of each column. */
+    bins: maybe(list(readBins)),
     budget: maybe(shape({ epsilon: readPurse, delta: readPurse, rho: maybe(readPurse) })),
     entries: list(
         shape({
@@ -268,6 +298,8 @@ export type Measure = Read<typeof readMeasure>;
 export type Point = Read<typeof readPoint>;
 export type Sheet = Read<typeof readSheetShape>;
 export type Axis = Sheet["axes"][number];
+export type Way = Read<typeof readWay>;
+export type Bins = Read<typeof readBins>;
 export type Running = Read<typeof readRunning>;
 export type Raise = Read<typeof readRaise>;
 export type Outcome = Read<typeof readOutcome>;
@@ -306,7 +338,15 @@ export function readSheet(value: unknown): Sheet {
         for (const beta of sheet.betas) if (!point.errors.has(beta)) wrong("point.errors", `given at beta ${beta}`);
     }
     if (!sheet.betas.includes(sheet.beta)) wrong("sheet.beta", "one of its betas");
+    checkWays(sheet);
     return sheet;
+}
+
+/** The way on show is one of the ways, and every point says what it comes to. */
+function checkWays({ way, ways, now, fans }: Sheet): void {
+    if (way === null) return;
+    if (!ways?.some(({ name, refused }) => name === way && refused === "")) wrong("sheet.way", "one of its ways");
+    for (const point of [now, ...fans.epsilon]) if (!point.ways?.has(way)) wrong("point.ways", "in possession of the way on show");
 }
 
 export function epsilonAxis(sheet: Sheet): Axis {

@@ -1,17 +1,29 @@
-/** Which question: what is asked for, by which column or of which columns, in which public bins, protecting whom (fixed). */
+/**
+ * Which question: what is asked for, by which column or of which columns, in which public bins, of which parts by
+ * themselves, protecting whom (fixed).
+ */
 
 import type { Component } from "./component";
 import { declareBins, declareRecord, type Row } from "./declaring";
-import { h, newId, setOptions, setText, show } from "./dom";
-import type { State } from "./protocol";
-import type { SessionStore } from "./session_store";
-import { bins, capital } from "./words";
+import { h, newId, setAttribute, setOptions, setText, show } from "./dom";
+import { planBox } from "./plan_box";
+import type { Bins, Sheet, State } from "./protocol";
+import type { Change, Question, SessionStore } from "./session_store";
+import { bins, capital, shown } from "./words";
 
 const DECLARE = "\u0000declare";
 const KEYS = "\u0000keys";
+/** No further column, and no parts. */
+const NONE = "";
 
 const COUNTS = "counts";
 const RECORDS = "records";
+
+/** So many columns are asked by together at most, as the kernel has it. */
+const MOST_COLUMNS = 5;
+
+/** The field for how many parts one unit counts in. */
+const MOST = "most";
 
 /** What may be asked for in each bin, as a reader reads it. */
 const ASKS: Record<string, (nouns: string) => string> = {
@@ -22,8 +34,19 @@ const ASKS: Record<string, (nouns: string) => string> = {
 
 type Known = State["questions"][number];
 
+/** The bins of one column: known ones by their id, or a declaration. */
+type Part = { id: string } | Record<string, unknown>;
+
+/** A place for bins: the first column (0), those beside it (1, 2, …), or the parts. */
+type Slot = number | "parts";
+
 /** What a question asks for; one that nobody says it of counts. */
-const asksOf = (question: Pick<Known, "asks"> | undefined): string => question?.asks ?? COUNTS;
+const asksOf = (question: { asks: string | null } | undefined): string => question?.asks ?? COUNTS;
+
+const partsOf = ({ question }: Sheet): Part[] => (question.factors ?? []).map(({ id }) => ({ id }));
+
+/** Whether a question has more than one column, or parts: then it is made of its bins, and changed one of them at a time. */
+const isMade = (sheet: Sheet | null): sheet is Sheet => sheet !== null && ((sheet.question.factors ?? []).length > 1 || sheet.question.by !== null);
 
 export function questionRow(store: SessionStore): Component {
     const [askId, columnId, binsId] = [newId(), newId(), newId()];
@@ -39,6 +62,13 @@ export function questionRow(store: SessionStore): Component {
     const record = declareRecord(store, owner(RECORDS));
     const columnField = field("by column", column, columnId, "dp-column");
     const columnName = columnField.firstElementChild!;
+    const beside = Array.from({ length: MOST_COLUMNS - 1 }, (_, i) => slotFields(store, "× column", (name) => chooseOf(i + 1, name), (id) => chooseBinsOf(i + 1, id)));
+    const parts = slotFields(store, "for each", (name) => chooseOf("parts", name), (id) => chooseBinsOf("parts", id));
+    const mostId = newId();
+    const most = planBox(store, MOST, { id: mostId, inputmode: "numeric", placeholder: "all" }, () => store.sheet?.question.by?.most ?? "", (text) => limited(text));
+    const mostName = h("label", { for: mostId }, "parts of one unit at most");
+    const mostField = h("div", { class: "dp-field dp-most", hidden: true }, mostName, most.box, most.fault);
+    const more = h("div", { class: "dp-fields-beside" }, ...beside.map(({ element }) => element), parts.element, mostField);
     const element = h(
         "div",
         { class: "dp-question", role: "group", "aria-label": "Question", onkeydown: (event: KeyboardEvent) => escape(event) },
@@ -50,19 +80,53 @@ export function questionRow(store: SessionStore): Component {
             field("Bins (public, not taken from the data)", chosen, binsId, "dp-bins"),
             field("Protects", protects, null, "dp-protects"),
         ),
+        more,
         declaration.element,
         record.element,
         sentence,
         opening,
         fault,
     );
-    /** What is being declared, while the fields are open: for a column, or a record, whose columns are its own. */
-    let opened: { asks: string; column: string } | null = null;
+    /** What is being declared, while the fields are open: for a column in its place, or a record, whose columns are its own. */
+    let opened: { asks: string; column: string; slot: Slot } | null = null;
 
     /** What the row is about: the question on show, or the one that is being declared. */
     const what = (): string => opened?.asks ?? asksOf(store.sheet?.question);
 
-    const knownOf = (asks: string): Known[] => store.state?.questions.filter((one) => asksOf(one) === asks) ?? [];
+    /** The questions of one column, or of records, that can be chosen as they are. */
+    const knownOf = (asks: string): Known[] => store.state?.questions.filter((one) => asksOf(one) === asks && one.each === null) ?? [];
+
+    /** The bins that are known of a column. */
+    const binsOf = (name: string): Bins[] => store.state?.bins?.filter((one) => one.column === name) ?? [];
+
+    /** The question on show with other bins in one place; none there takes the column, or the parts, away. */
+    function changed(slot: Slot, part: Part | null): Question {
+        const { question } = store.sheet!;
+        const { by } = question;
+        const given = question.by === null ? null : { part: { id: question.by.id } as Part, most: question.by.most };
+        const factors = partsOf(store.sheet!);
+        if (slot !== "parts") factors.splice(slot, 1, ...(part === null ? [] : [part]));
+        const each = slot !== "parts" ? given : part === null ? null : { part, most: by !== null && "id" in part && columnOf(part) === by.column ? by.most : "" };
+        const plain = { id: question.plain ?? question.id };
+        const whole = slot === "parts" ? plain : { kind: "product", of: plain, factors };
+        return each === null ? whole : { kind: "each", of: whole, by: each.part, most: each.most };
+    }
+
+    const columnOf = (part: Part): string | undefined => store.state?.bins?.find(({ id }) => id === part["id"])?.column;
+
+    /** The same parts, of which one unit counts in so many at most. */
+    function limited(text: string): Change {
+        const { question } = store.sheet!;
+        return { question: { kind: "each", of: { id: question.plain ?? "" }, by: { id: question.by?.id ?? "" }, most: text.replaceAll(",", "") }, at: MOST };
+    }
+
+    /** Ask for the question with these bins in this place. Parts that the mechanism cannot answer are refused in words. */
+    function put(slot: Slot, part: Part | null): void {
+        const question = changed(slot, part);
+        close();
+        if (slot === "parts") void store.plan({ question });
+        else void store.planAny(question);
+    }
 
     function plan(id: string): void {
         const asks = asksOf(store.state?.questions.find((one) => one.id === id));
@@ -70,27 +134,36 @@ export function questionRow(store: SessionStore): Component {
         void store.planAny({ id }, asks === RECORDS);
     }
 
+    /** Close what is being declared; where the focus was in there, it goes back to what opened it. */
     function close(): void {
+        const within = declaration.element.contains(document.activeElement);
+        const slot = opened?.slot ?? 0;
         opened = null;
         draw();
+        if (within) opener(slot).focus();
     }
+
+    const opener = (slot: Slot): HTMLElement =>
+        slot === "parts" ? parts.column : slot > 0 ? beside[slot - 1]!.column : column.value === "" ? ask : chosen;
 
     /** Escape closes what is being declared, and gives the focus back to what opened it. */
     function escape(event: KeyboardEvent): void {
         if (event.key !== "Escape" || opened === null) return;
+        const { slot } = opened;
         close();
-        (column.value === "" ? ask : chosen).focus();
+        opener(slot).focus();
     }
 
-    function open(name: string): void {
-        opened = { asks: COUNTS, column: name };
+    function open(name: string, slot: Slot = 0): void {
+        opened = { asks: COUNTS, column: name, slot };
         const found = store.state?.columns.find((item) => item.name === name);
-        if (found !== undefined) declaration.open(found);
+        const alone = slot === 0 && !isMade(store.sheet);
+        if (found !== undefined) declaration.open(found, alone ? undefined : (bins) => changed(slot, bins) as Record<string, unknown>);
         draw();
     }
 
     function openRecord(): void {
-        opened = { asks: RECORDS, column: DECLARE };
+        opened = { asks: RECORDS, column: DECLARE, slot: 0 };
         record.open();
         draw();
     }
@@ -104,12 +177,29 @@ export function questionRow(store: SessionStore): Component {
 
     function chooseColumn(): void {
         if (column.value === DECLARE) return openRecord();
+        if (isMade(store.sheet) && what() !== RECORDS) return chooseOf(0, column.value);
         const known = knownOf(what()).find((question) => question.column === column.value);
-        if (known === undefined) open(column.value);
-        else plan(known.id);
+        if (known !== undefined) plan(known.id);
+        else if (isMakeable()) chooseOf(0, column.value);
+        else open(column.value);
+    }
+
+    /** A column for this place, in the bins that are known of it first; they are declared where none are. */
+    function chooseOf(slot: Slot, name: string): void {
+        const [known] = binsOf(name);
+        if (name === NONE) put(slot, null);
+        else if (known === undefined) open(name, slot);
+        else put(slot, { id: known.id });
+    }
+
+    function chooseBinsOf(slot: Slot, id: string): void {
+        const name = slot === "parts" ? parts.column.value : slot === 0 ? column.value : beside[slot - 1]!.column.value;
+        if (id === DECLARE) open(name, slot);
+        else put(slot, id === KEYS ? { kind: "keys", column: name } : { id });
     }
 
     function chooseBins(): void {
+        if (isMade(store.sheet) && what() !== RECORDS) return chooseBinsOf(0, chosen.value);
         if (chosen.value === DECLARE) {
             if (what() === RECORDS) openRecord();
             else open(column.value);
@@ -117,14 +207,48 @@ export function questionRow(store: SessionStore): Component {
             const name = column.value; // closing draws the column of the plan on show
             close();
             void store.planAny({ kind: "keys", column: name });
-        } else plan(chosen.value);
+        } else if (knownOf(what()).some(({ id }) => id === chosen.value) || !isMakeable()) plan(chosen.value);
+        else put(0, { id: chosen.value }); // bins that no question asks by alone so far
+    }
+
+    /** Whether the question on show can be asked in other bins. */
+    const isMakeable = (): boolean => store.sheet?.question.factors != null && what() === asksOf(store.sheet.question);
+
+    /** The columns beside the first, and the parts: of each the columns that are free, and the bins that are known of it. */
+    function drawBeside(sheet: Sheet | null, off: boolean): void {
+        const listed = sheet !== null && what() !== RECORDS && sheet.question.factors !== null && (store.state?.columns.length ?? 0) > 0 && (opened === null || opened.slot !== 0 || isMade(sheet));
+        show(more, listed);
+        if (sheet === null || !listed) return;
+        const { by, factors } = sheet.question;
+        const declared = (slot: Slot): string | null => (opened !== null && opened.asks === COUNTS && opened.slot === slot ? opened.column : null);
+        const taken = [declared(0) ?? factors![0]?.column, ...beside.map((_, i) => declared(i + 1) ?? factors![i + 1]?.column), declared("parts") ?? by?.column];
+        const last = Math.max(factors!.length, typeof opened?.slot === "number" ? opened.slot + 1 : 0);
+        beside.forEach((one, i) => {
+            show(one.element, i < last);
+            one.draw(factors![i + 1] ?? null, declared(i + 1), { free: freeFor(taken, i + 1), known: binsOf, off });
+        });
+        parts.draw(by, declared("parts"), { free: freeFor(taken, taken.length - 1), known: binsOf, off });
+        const limits = by !== null && declared("parts") === null && store.state?.unit.row === false;
+        show(mostField, limits);
+        setText(mostName, `One ${sheet.question.noun} counts in at most … parts`);
+        const wanted = store.wanted === null ? undefined : (store.wanted as Record<string, unknown>)[MOST];
+        most.draw(typeof wanted === "string" ? wanted : shown(by?.most ?? ""));
+        most.box.disabled = off;
+    }
+
+    /** The columns that stand in no other place. */
+    function freeFor(taken: readonly (string | undefined)[], place: number): string[] {
+        const others = taken.filter((_, i) => i !== place);
+        return (store.state?.columns ?? []).map(({ name }) => name).filter((name) => !others.includes(name));
     }
 
     function draw(): void {
         const { sheet, state } = store;
         const off = store.locked || store.kernel.health === "gone";
         const question = sheet?.question;
-        const name = opened?.column ?? question?.column ?? "";
+        const made = isMade(sheet);
+        const first = made ? question?.factors?.[0] : undefined;
+        const name = (opened?.slot === 0 ? opened.column : null) ?? first?.column ?? question?.column ?? "";
         const asks = what();
         const nouns = state?.unit.nouns ?? question?.nouns ?? "—";
         const offered = new Set([COUNTS, ...(state?.questions.map(asksOf) ?? []), asks]);
@@ -134,7 +258,8 @@ export function questionRow(store: SessionStore): Component {
             Object.entries(ASKS).flatMap(([value, label]) => (offered.has(value) ? [{ value, label: label(nouns) }] : [])),
             asks,
         );
-        const columns = asks === RECORDS ? knownOf(RECORDS).map((item) => item.column) : (state?.columns.map((item) => item.name) ?? []);
+        const others = made && asks !== RECORDS ? [...(question!.factors ?? []).slice(1).map((one) => one.column), question!.by?.column] : [];
+        const columns = asks === RECORDS ? knownOf(RECORDS).map((item) => item.column) : (state?.columns.map((item) => item.name) ?? []).filter((one) => !others.includes(one));
         setText(columnName, asks === RECORDS ? "of columns" : "by column");
         setOptions(
             column,
@@ -144,14 +269,15 @@ export function questionRow(store: SessionStore): Component {
             ],
             name,
         );
-        const known = knownOf(asks)
-            .filter((item) => item.column === name)
-            .map((item) => ({ value: item.id, label: item.bins_text }));
-        if (question && question.column === name && asksOf(question) === asks && !known.some((item) => item.value === question.id)) {
-            known.push({ value: question.id, label: question.bins_text });
+        const asked = made ? [] : knownOf(asks).filter((item) => item.column === name);
+        const bare = isMakeable() ? binsOf(name).filter(({ id }) => !asked.some((item) => item.id === id)) : [];
+        const known = [...asked.map(({ id, bins_text: label }) => ({ value: id, label })), ...bare.map(({ id, text: label }) => ({ value: id, label }))];
+        const onShow = first === undefined ? question : { ...question!, id: first.id, column: first.column, bins_text: first.text };
+        if (onShow && onShow.column === name && asksOf(question) === asks && !known.some((item) => item.value === onShow.id)) {
+            known.push({ value: onShow.id, label: onShow.bins_text });
         }
         const listed = asks !== RECORDS && columns.length > 0 && state?.columns.find((item) => item.name === name)?.kind === "text";
-        const keyed = state?.questions.some((item) => item.column === name && item.bins === "") ?? false;
+        const keyed = (!made && state?.questions.some((item) => item.column === name && item.bins === "")) ?? false;
         setOptions(
             chosen,
             [
@@ -159,16 +285,14 @@ export function questionRow(store: SessionStore): Component {
                 ...(listed && !keyed && question?.bins !== "" ? [{ value: KEYS, label: "No list: keys as they occur" }] : []),
                 { value: DECLARE, label: asks === RECORDS ? "Declare columns…" : "Declare bins…" },
             ],
-            opened === null ? (question?.id ?? DECLARE) : DECLARE,
+            opened === null || opened.slot !== 0 ? (onShow?.id ?? DECLARE) : DECLARE,
         );
         setText(protects, state?.unit.text ?? sheet?.unit.text ?? "—");
         for (const control of [ask, column, chosen]) control.disabled = off;
+        drawBeside(sheet, off);
         show(declaration.element, opened?.asks === COUNTS);
         show(record.element, opened?.asks === RECORDS);
-        sentence.replaceChildren(
-            question === undefined ? "" : `${question.sentence} `,
-            h("strong", {}, question === undefined ? "" : `${capital(bins(question.bins))}.`),
-        );
+        sentence.replaceChildren(question === undefined ? "" : `${question.sentence} `, h("strong", {}, question === undefined ? "" : `${capital(sizeOf(question))}.`));
         setText(opening, sheet?.opening ?? "");
         show(opening, (sheet?.opening ?? "") !== "");
         const words = store.faultOf("");
@@ -177,6 +301,49 @@ export function questionRow(store: SessionStore): Component {
     }
 
     return { element, draw };
+}
+
+/** `6 bins`, `2 bins in each of 12 parts`. */
+const sizeOf = ({ bins: count, by }: Sheet["question"]): string => bins(count) + (by === null ? "" : ` in each of ${shown(by.size)} parts`);
+
+/** What a place may hold. */
+interface Choice {
+    free: readonly string[];
+    known: (column: string) => readonly Bins[];
+    off: boolean;
+}
+
+interface SlotFields {
+    element: HTMLElement;
+    column: HTMLSelectElement;
+    /** What it holds, which column's bins are being declared for it, and what it may hold. */
+    draw(part: { id: string; column: string; text: string } | null, declared: string | null, choice: Choice): void;
+}
+
+/** A column that may be chosen besides, or none, and its bins. */
+function slotFields(store: SessionStore, name: string, onColumn: (name: string) => void, onBins: (id: string) => void): SlotFields {
+    const [columnId, binsId] = [newId(), newId()];
+    const column = h("select", { id: columnId, onchange: () => onColumn(column.value) });
+    const chosen = h("select", { id: binsId, onchange: () => onBins(chosen.value) });
+    const binsName = h("label", { for: binsId }, "public bins");
+    const binsField = h("div", { class: "dp-field dp-slot-bins", hidden: true }, binsName, chosen);
+    const element = h("div", { class: "dp-slot" }, h("div", { class: "dp-field dp-slot-column" }, h("label", { for: columnId }, name), column), binsField);
+
+    function draw(part: Parameters<SlotFields["draw"]>[0], declared: string | null, { free, known, off }: Choice): void {
+        const held = declared ?? part?.column ?? NONE;
+        const listed = [...new Set([...free, ...(held === NONE ? [] : [held])])];
+        setOptions(column, [{ value: NONE, label: "none" }, ...listed.map((value) => ({ value, label: value }))], held);
+        show(binsField, held !== NONE);
+        setText(binsName, held === NONE ? "public bins" : `${held}: public bins`);
+        const options = known(held).map(({ id, text }) => ({ value: id, label: text }));
+        if (part !== null && declared === null && !options.some(({ value }) => value === part.id)) options.push({ value: part.id, label: part.text });
+        const fixed = store.state?.columns.some((one) => one.name === held) !== true; // of no single column: its bins are declared in Python
+        setOptions(chosen, [...options, ...(fixed ? [] : [{ value: DECLARE, label: "Declare bins…" }])], declared === null ? (part?.id ?? DECLARE) : DECLARE);
+        for (const control of [column, chosen]) control.disabled = off;
+        setAttribute(element, "data-held", held === NONE ? null : "true");
+    }
+
+    return { element, column, draw };
 }
 
 function field(name: string, control: HTMLElement, id: string | null, kind: string): HTMLElement {

@@ -55,11 +55,14 @@ const paidFor = (item: Result, { question, mechanism }: Sheet): boolean =>
     item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used && item.teaching === null;
 
 /** What tells one of several sheets from the others: its column, or else its mechanism, too. */
-function nameOf({ question, mechanism }: Sheet, sheets: readonly Sheet[]): string {
+function nameOf(sheet: Sheet, sheets: readonly Sheet[]): string {
     if (sheets.length < 2) return "";
-    const alike = sheets.filter((sheet) => sheet.question.column === question.column);
-    return alike.length < 2 ? question.column : `${question.column}, ${mechanism.name}`;
+    const alike = sheets.filter((one) => about(one) === about(sheet));
+    return alike.length < 2 ? about(sheet) : `${about(sheet)}, ${sheet.mechanism.name}`;
 }
+
+/** The columns of a plan, and the parts where it is asked by parts. */
+const about = ({ question }: Sheet): string => question.column + (question.by === null ? "" : `, for each ${question.by.each}`);
 
 /** One plan sheet with its slider: everything a reader may try, and the button that says why it ends there. */
 function trial(sheet: Sheet, releases: readonly Result[], name: string, lesson: boolean): HTMLElement {

@@ -90,7 +90,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     #ordered = false;
 
     planFault: string | null = null;
-    /** What was changed where a plan was refused: a parameter, `epsilon`, `among`; empty where it was the question. */
+    /** What was changed where a plan was refused: a parameter, `mechanism`, `way`, `epsilon`, `among`; empty where it was the question. */
     planFaultAt = "";
 
     /** The key of a second, independent answer; null for the question's first. */
@@ -344,7 +344,8 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         const cost = budget === null ? "" : `; would cost ${point.price.epsilon}, ${leaves(budget, point.price, isList(sheet))}`;
         const warning = slowness(point);
         const typed = this.settled ? this.typed : `${this.typed} needs a kernel; at ε ${point.epsilon}`;
-        this.say(`ε ${typed}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
+        const way = sheet.ways?.find(({ name }) => name === sheet.way);
+        this.say(`ε ${typed}${way === undefined ? "" : `, ${way.label}`}: ${phrase(sheet, point, this.beta)}${cost}.${warning === "" ? "" : ` ${warning}`}`);
     }
 
     /** A plan was asked for and has not come. */
@@ -359,6 +360,16 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     chosenOf(parameter: string): string {
         return (this.#wanted ?? { parameters: Object.fromEntries(this.sheet?.mechanism.parameters ?? []) }).parameters[parameter] ?? "";
+    }
+
+    /** The question that was chosen last and is asked for; null where none is but the one on show. */
+    get wanted(): Question | null {
+        return this.#wanted?.question ?? null;
+    }
+
+    /** How the price is shared out among parts: the way that was chosen last, or the one on show; empty where there are no parts. */
+    get way(): string {
+        return this.#wanted?.way || this.sheet?.way || "";
     }
 
     /** Of how many look-ups at once the plan tells the error, or was asked to; empty where it tells of none. */
@@ -382,18 +393,21 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
             mechanism: sheet.mechanism.name,
             parameters: Object.fromEntries(sheet.mechanism.parameters),
             among: amongOf(sheet),
+            way: sheet.way ?? "",
         };
         const mechanism = change.mechanism ?? before.mechanism;
         const other = mechanism !== before.mechanism;
         const parameters = { ...(other ? this.#staying(sheet, mechanism, before.parameters) : before.parameters), ...change.parameters };
-        const { question, among } = { ...before, ...(other ? { among: "" } : {}), ...change };
-        this.#wanted = { question, mechanism, parameters, among };
+        const anew = other || change.question !== undefined; // of another question or mechanism another way may be the best
+        const { question, among, way } = { ...before, ...(other ? { among: "" } : {}), ...(anew ? { way: "" } : {}), ...change };
+        this.#wanted = { question, mechanism, parameters, among, way };
         this.#touched = false;
         this.planFault = null;
         this.planFaultAt = this.#changed(change);
         this.step({ is: "dismissed" });
         const asked = this.latest("planned", "plan", {
             ...(among === "" ? {} : { among }),
+            ...(way === "" ? {} : { way }),
             question,
             mechanism,
             parameters: { ...parameters, epsilon: this.fault === null ? this.typed : (this.point?.epsilon ?? "") },
@@ -421,8 +435,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return Object.fromEntries(stays.map(({ name }) => [name, parameters[name]!]));
     }
 
-    #changed({ question, mechanism, parameters, among }: Change): string {
-        if (question !== undefined || mechanism !== undefined) return "";
+    #changed({ question, mechanism, parameters, among, way, at }: Change): string {
+        if (at !== undefined) return at;
+        if (question !== undefined) return "";
+        if (mechanism !== undefined) return "mechanism";
+        if (way !== undefined) return "way";
         return Object.keys(parameters ?? {})[0] ?? (among === undefined ? "epsilon" : "among");
     }
 
@@ -439,7 +456,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     /** Whether a parameter's field holds what was refused: the plan on show is for what stood there before. */
     get misfit(): boolean {
-        return this.planFault !== null && !["", "epsilon", "among"].includes(this.planFaultAt);
+        return this.planFault !== null && !["", "mechanism", "way", "epsilon", "among"].includes(this.planFaultAt);
     }
 
     /** Why a plan was refused, for the field that was changed. */
@@ -713,10 +730,14 @@ export interface Change {
     parameters?: Record<string, string>;
     /** Of how many look-ups at once the plan tells the error. */
     among?: string;
+    /** How the price is shared out among parts; empty for the way that errs least. */
+    way?: string;
+    /** The field that it was typed in, where that is none of these. */
+    at?: string;
 }
 
 /** A plan that is asked for: what stood there, and all that was changed since. */
-type Wanted = Required<Change>;
+type Wanted = Required<Omit<Change, "at">>;
 
 /** Of how many look-ups at once a plan tells the error; empty where it tells of none. */
 export const amongOf = (sheet: Sheet | null): string => sheet?.measures.find((one) => one.many !== null)?.many ?? "";
@@ -726,6 +747,7 @@ const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({
     question: { id: sheet.question.id },
     mechanism: sheet.mechanism.name,
     parameters: { ...Object.fromEntries(sheet.mechanism.parameters), epsilon: point.epsilon },
+    ...(sheet.way === null ? {} : { way: sheet.way }),
 });
 
 const lastNumber = (state: State | null): bigint =>
