@@ -27,6 +27,7 @@ from dpviz.model.answers.base import (
     Points,
     Reading,
     View,
+    factor_of,
     fractions_sum,
     register,
     rows_or,
@@ -383,10 +384,7 @@ class MarginalTables(Answer):
         factors, tables = reading.question.domain.factors, self.tables
         kinds: tuple[Among, ...] = ("one", "all")
         header = {
-            "factors": [
-                {"name": one.columns[0], "labels": [one.label(at) for at in range(one.size)], "scale": one.kind}
-                for one in factors
-            ],
+            "factors": [factor_of(one) for one in factors],
             "tables": [list(map(str, places)) for places in tables.tables],
             "radii": {
                 text(beta): {among: [one.to_json() for one in self.radii(reading, beta, among)] for among in kinds}
