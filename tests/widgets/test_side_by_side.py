@@ -17,7 +17,7 @@ from tests.charts.made import released
 from tests.charts.test_multiples import AGES, CITIES, FRAME, SEX, drawn
 
 BETAS = ("0.1", "0.05", "0.01")
-CASES = [
+CASES: list[tuple[Any, Any]] = [
     (AGES, dv.Dense("1/2")),
     (SEX, dv.Dense("1/2")),
     (CITIES, dv.Stability("1", delta="1e-6")),
@@ -59,7 +59,7 @@ def test_each_panel_has_the_values_and_the_intervals_of_its_part(question: Any, 
         assert not found_keys or list(shown.values()) == sorted(shown.values(), reverse=True)
         for beta in BETAS:
             for among in ("one", "all"):
-                told = part.intervals(beta, among) if len(part.values) else None  # type: ignore[arg-type]
+                told = part.intervals(beta, among) if len(part.values) else None
                 if page["bars"]:
                     bar = page["bars"][beta][among]
                     assert (bar is None) == (part.answer.bars(part.reading, Fraction(beta))[among == "all"] is None)

@@ -168,7 +168,8 @@ class Grouped(Answer):
                 [part, *(column.get(name, "") for name in names)] for part, column in zip(by.names, found, strict=True)
             ]
             return Grid([by.each, *names], rows)
-        return Grid(["", *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
+        noun = self.answers[0].axis(self.readings(reading)[0]).noun
+        return Grid([noun, *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
 
     def _column(self, answer: Answer, reading: Reading) -> dict[str, str]:
         """One answer as texts: values by their labels, or what stands in each place of a list."""
