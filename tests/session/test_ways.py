@@ -7,13 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import ibis
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.engines import as_source
+from dpviz.engines import as_source, sources
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.one_domain import ProductBound
@@ -152,12 +151,10 @@ def test_a_user_counts_in_few_bins_of_all_parts_together() -> None:
 @pytest.mark.parametrize("mechanism", [dv.Dense("3"), LISTS], ids=repr)
 def test_an_sql_engine_counts_a_product_as_pandas_does(mechanism: Any) -> None:
     table = frame()
-    connection = ibis.duckdb.connect()
-    held = connection.create_table("held", table)
     bound = bound_of(mechanism, dv.Unit("user", max_bins=1), 2)
     sources = (
         as_source(table, name="kinds", schema=None),
-        as_source(held, name="kinds", schema=None),
+        sources.duckdb(table, name="kinds"),
     )
     taken = [bound.counted(source).settled().take() for source in sources]  # type: ignore[attr-defined]
     assert all(np.array_equal(one, other) for one, other in zip(*taken, strict=True)), "counts, or items and counts"

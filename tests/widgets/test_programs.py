@@ -21,7 +21,7 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 185_000
+LARGEST = 196_000
 """How long the program of the Workbench may be, before compression."""
 
 SPARSE = 100_000

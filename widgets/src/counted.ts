@@ -7,6 +7,11 @@ import { readBar, type Result } from "./protocol";
 import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "./readers";
 import { labelText, shown } from "./words";
 
+const SCALE = oneOf("integers", "intervals", "times", "categories", "product", "keys");
+
+/** One column of several: its name, and those of its bins. */
+export const readFactor = shape({ name: text, labels: list(text), scale: SCALE });
+
 const readCounts = shape({
     bins: maybe(whole),
     size: maybe(text),
@@ -17,9 +22,11 @@ const readCounts = shape({
     lookup: maybe(flag),
     /** The estimators it may be read by, the default first. */
     readers: maybe(list(text)),
-    scale: oneOf("integers", "intervals", "times", "categories", "product", "keys"),
+    scale: SCALE,
     /** The same of each column, where there are several. */
     scales: maybe(list(text)),
+    /** The two columns of a product that is drawn as a map. */
+    factors: maybe(list(readFactor)),
     labels: texts,
     short_labels: texts,
     values: numbers,
@@ -37,6 +44,8 @@ export function counted(result: Result): Counted {
     const read = readCounts(result.content, "result");
     const counts = { ...result, ...read, nouns: read.counts ?? result.nouns };
     checkRows(counts);
+    const cells = counts.factors?.reduce((product, { labels }) => product * labels.length, 1);
+    if (cells !== undefined && (counts.factors!.length !== 2 || cells !== counts.values.length)) wrong("result.factors", "two columns with a value for each cell");
     return counts;
 }
 

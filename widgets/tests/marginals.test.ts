@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { heatMap, top, type HeatMap } from "../src/charts/heat_map";
 import { bring } from "../src/result_view";
 import { marginalsView } from "../src/views/marginals";
-import { Host, render, result, type Shown } from "./host";
+import { Host, press, render, result, type Shown } from "./host";
 
 bring(marginalsView);
 
@@ -140,20 +140,50 @@ const grid = (rows: number, columns: number): HeatMap => ({
     title: "A map",
 });
 
-test.each([240, 320, 640, 1200])("nothing leaves the picture at a width of %i, and where there is no room there is none", (width) => {
+test.each([240, 320, 640, 1200])("nothing leaves the picture at a width of %i, which is wider only where cells would be too narrow", (room) => {
     for (const [rows, columns] of [[1, 1], [3, 2], [12, 12], [60, 40], [5, 60]] as const) {
-        const map = heatMap(grid(rows, columns), width);
-        if (map === null) continue;
-        for (const cell of map.querySelectorAll("rect")) {
-            const [x, wide] = [Number(cell.getAttribute("x")), Number(cell.getAttribute("width"))];
+        const map = heatMap(grid(rows, columns), room)!;
+        const width = map.element.viewBox.baseVal.width;
+        const cells = [...map.element.querySelectorAll(".dp-heat")].map((cell) => ["x", "width"].map((name) => Number(cell.getAttribute(name))) as [number, number]);
+        expect(cells.length).toBe(rows * columns);
+        for (const [x, wide] of cells) {
             expect(x).toBeGreaterThanOrEqual(0);
             expect(x + wide).toBeLessThanOrEqual(width);
-            expect(wide).toBeGreaterThan(0);
+            expect(wide).toBeGreaterThanOrEqual(8);
         }
+        if (cells[0]![1] > 8) expect(width).toBe(room);
+        else expect(width).toBeGreaterThanOrEqual(room);
     }
-    expect(heatMap(grid(61, 2), width)).toBeNull();
-    expect(heatMap(grid(2, 61), width)).toBeNull();
-    expect(heatMap(grid(3, 2), 320)).not.toBeNull();
+    expect(heatMap(grid(61, 2), room)).toBeNull();
+    expect(heatMap(grid(2, 61), room)).toBeNull();
+});
+
+test("the cell at a place is the one whose box is there, and the margins are none", () => {
+    const map = heatMap(grid(4, 6), 640)!;
+    for (let cell = 0; cell < 24; cell += 1) {
+        const { left, right, top, bottom } = map.box(cell);
+        expect(map.at((left + right) / 2, (top + bottom) / 2)).toBe(cell);
+    }
+    expect([map.at(1, 60), map.at(300, 3), map.at(639, 60)]).toEqual([null, null, null]);
+});
+
+const walker = (el: HTMLElement): HTMLInputElement => el.querySelector<HTMLInputElement>("input[aria-label='Walk the cells']")!;
+
+test("arrow keys walk the cells of a table in two dimensions, and each is told with its error", () => {
+    const el = open(marginals());
+    walker(el).focus();
+    const told = (): string => walker(el).getAttribute("aria-valuetext")!;
+    expect(told()).toBe("a = 1000, b = x: 20,000 released, fitted; this cell alone: ±≈12, 95 in 100 · among all: ≤ 30");
+    press(walker(el), "ArrowRight");
+    expect(told()).toContain("a = 1000, b = <b>y</b>: 0.50");
+    press(walker(el), "ArrowDown");
+    expect(told()).toContain("a = 2000, b = <b>y</b>: \u22121");
+    press(walker(el), "ArrowDown");
+    press(walker(el), "ArrowDown");
+    expect(told()).toContain("a = 3000, b = <b>y</b>");
+    press(walker(el), "Home");
+    expect(told()).toContain("a = 3000, b = x");
+    expect(el.querySelector<HTMLElement>(".dp-tip")!.textContent).toContain("whether it is empty is not settled");
 });
 
 test("the strengths end at a number whose sixths are short", () => {

@@ -723,6 +723,24 @@ def scale_of(domain: Domain) -> dict[str, Any]:
     return {"scale": domain.kind, **({"scales": several} if several else {})}
 
 
+MAPPED: Final = 2_500
+"""A page draws two columns as a map of so many cells at most."""
+
+
+def factors_of(domain: Domain) -> dict[str, Any]:
+    """The two columns of a product that a page draws as a map, with the names of their bins; nothing of any other."""
+    factors = domain.factors
+    if len(factors) != 2 or domain.size > MAPPED:
+        return {}
+    return {"factors": [factor_of(one) for one in factors]}
+
+
+def factor_of(domain: Domain) -> dict[str, Any]:
+    """One column of a product, for a page: its name, those of its bins, and whether they are numbers."""
+    labels = [domain.label(at) for at in range(domain.size)]
+    return {"name": domain.columns[0], "labels": labels, "scale": domain.kind}
+
+
 def columns_of(question: Question) -> str:
     """What is asked about, for an axis: `visits`, `month and weekday`."""
     return question.domain.columns_text

@@ -7,28 +7,46 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
+from dpviz.exact import text
 from dpviz.model.answers.base import (
+    Among,
     Answer,
     Axis,
     Grid,
     Packed,
     Points,
     Reading,
+    Values,
     View,
     bars_json,
+    columns_of,
     from_json,
     listed,
     register,
+    scale_of,
     unpacked,
 )
+from dpviz.model.between import between
 from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
 from dpviz.model.words import shown
 
 FEW: Final = 12
 """So many labels, or places of a list, stand beside each other; of more the parts do."""
+
+MOST_DRAWN: Final = 50_000
+"""So many values of all parts a page draws; of more it has the table."""
+
+MOST_ENDS: Final = 5_000
+"""So many values have intervals of their own on a page, where these differ from value to value."""
+
+PLACES: Final = 3
+"""A page draws values that are no whole numbers to so many places."""
 
 ONE = "read the answer about one part: release.groups[...]"
 
@@ -150,7 +168,8 @@ class Grouped(Answer):
                 [part, *(column.get(name, "") for name in names)] for part, column in zip(by.names, found, strict=True)
             ]
             return Grid([by.each, *names], rows)
-        return Grid(["", *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
+        noun = self.answers[0].axis(self.readings(reading)[0]).noun
+        return Grid([noun, *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
 
     def _column(self, answer: Answer, reading: Reading) -> dict[str, str]:
         """One answer as texts: values by their labels, or what stands in each place of a list."""
@@ -160,9 +179,11 @@ class Grouped(Answer):
         return {f"rank {at}": label for at, label in enumerate([*labels, *answer.last_row(reading)[-1:]], 1)}
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
+        """All answers side by side, for a table, and what panels beside each other are drawn from."""
         grid, first = self.side_by_side(reading), self.readings(reading)[0]
         answer = self.answers[0]
         barred = answer.has_values and answer.bars(first, betas[0])[0] is not None
+        drawn, arrays = self._drawn(reading, () if barred else betas)
         return View(
             kind="grouped",
             header={
@@ -171,8 +192,94 @@ class Grouped(Answer):
                 "figures": answer.has_values and answer.listing(first) is None,
                 "sentence": " ".join(filter(None, (self.sentence(reading), self.remark(reading)))),
                 "bars": bars_json(answer, first, betas) if barred else {},
+                **drawn,
             },
+            arrays=arrays,
         )
+
+    def _drawn(self, reading: Reading, betas: Sequence[Fraction]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The panels of a page, one for each part: labels and values of all, one part after the other, and how many
+        each has; bins of one domain have their labels once. Nothing where the answers are neither values in rows nor
+        lists, or too many.
+
+        betas  the levels at which each value has an interval of its own; none where one bar holds for all
+        """
+        by, readings = reading.question.by, self.readings(reading)
+        assert by is not None
+        pairs = list(zip(self.answers, readings, strict=True))
+        lists = [answer.listing(one) for answer, one in pairs]
+        valued = all(answer.has_values and answer.has_rows for answer in self.answers)
+        if not valued and None in lists:
+            return {}, {}
+        axes = [answer.axis(one) for answer, one in pairs]
+        if sum(len(axis.labels) for axis in axes) > MOST_DRAWN:
+            return {}, {}
+        domain = axes[0].domain
+        shared = domain is not None and all(axis.domain == domain for axis in axes)
+        values = [_pictured(answer.read(one)) for answer, one in pairs] if valued else []
+        found = axes[0].domain is None and lists[0] is None
+        orders = [np.argsort(-column, kind="stable") if found else np.arange(len(column)) for column in values]
+        labels = [list(map(str, axis.labels)) for axis in axes]
+        if found:
+            labels = [[column[at] for at in order] for column, order in zip(labels, orders, strict=True)]
+        listing = [one for one in lists if one is not None]
+        header = {
+            "parts": {
+                "each": by.each,
+                "names": list(by.names),
+                "axis": columns_of(reading.question),
+                "noun": axes[0].noun,
+                "whole": axes[0].whole,
+                "rows": [str(len(column)) for column in labels],
+                "shared": shared,
+                "list": {
+                    "places": str(listing[0].most),
+                    "ordered": listing[0].ordered,
+                    "ended": [one.ended for one in listing],
+                }
+                if listing
+                else None,
+            },
+            **scale_of(readings[0].question.domain),
+            "labels": labels[0] if shared else [label for column in labels for label in column],
+            "short_labels": domain.short_labels if shared and domain is not None else [],
+        }
+        return header, {**_joined("values", values, orders), **self._ends(pairs, orders, betas)}
+
+    def _ends(
+        self, pairs: Sequence[tuple[Answer, Reading]], orders: Sequence[NDArray[Any]], betas: Sequence[Fraction]
+    ) -> dict[str, NDArray[Any]]:
+        """Both ends of every interval, by its level and by what it holds for; nothing where an end is open."""
+        found: dict[str, NDArray[Any]] = {}
+        if sum(map(len, orders)) > MOST_ENDS:
+            return found
+        kinds: tuple[Among, ...] = ("one", "all")
+        for beta in betas:
+            for among in kinds:
+                some = [answer.intervals(one, beta, among) for answer, one in pairs]
+                ends = [(one.low, one.high) for one in some if one is not None]
+                if len(ends) < len(pairs) or any(end is None for pair in ends for side in pair for end in side):
+                    continue
+                for side, name in enumerate(("low", "high")):
+                    columns = [_pictured(pair[side]) for pair in ends]  # type: ignore[arg-type]
+                    found |= _joined(f"{among}_{name} {text(beta)}", columns, orders)
+        return found
+
+
+def _pictured(values: Values) -> NDArray[Any]:
+    """Numbers as a page draws them: whole ones as they are, others to three places, enclosures by their middles."""
+    if isinstance(values, np.ndarray):
+        return values
+    middles = [between(value).middle for value in values]
+    if all(one.denominator == 1 for one in middles):
+        return np.array([int(one) for one in middles], dtype=np.int64)
+    return np.array([round(float(one), PLACES) for one in middles]) + 0.0  # which makes -0.0 a 0
+
+
+def _joined(name: str, columns: Sequence[NDArray[Any]], orders: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The columns of all parts as one, each in its order."""
+    ordered = [column[order] for column, order in zip(columns, orders, strict=True)]
+    return {name: np.concatenate(ordered)} if ordered else {}
 
 
 protect_module(vars())

@@ -28,6 +28,7 @@ from dpviz.model.answers.base import (
     Points,
     Reading,
     View,
+    factor_of,
     fractions_sum,
     register,
     rows_or,
@@ -457,10 +458,7 @@ class MarginalTables(Answer):
         kinds: tuple[Among, ...] = ("one", "all")
         offered = len(self.noisy) <= MOST_READ
         header = {
-            "factors": [
-                {"name": one.columns[0], "labels": [one.label(at) for at in range(one.size)], "scale": one.kind}
-                for one in factors
-            ],
+            "factors": [factor_of(one) for one in factors],
             "tables": [list(map(str, places)) for places in tables.tables],
             "radii": {
                 text(beta): {among: [one.to_json() for one in self.radii(reading, beta, among)] for among in kinds}

@@ -1,7 +1,7 @@
 /** A map of two columns: a stronger colour for more, hollow where 0 is not ruled out, totals at the margins. */
 
 import { h, s } from "../dom";
-import { label, px, svg, textWidth, tickText } from "./frame";
+import { label, line, px, svg, textWidth, tickText, type Box } from "./frame";
 
 /** Strengths of one colour, of which a reader tells each from the next. */
 const STEPS = [0.1, 0.24, 0.4, 0.58, 0.82, 1];
@@ -9,9 +9,11 @@ const STEPS = [0.1, 0.24, 0.4, 0.58, 0.82, 1];
 const OVER = ["", "", "", " dp-heat-middle", " dp-heat-strong", " dp-heat-strong"];
 /** So few columns have all their names, cut where they must be. */
 const FEW = 8;
-const [ROW, HEAD, GAP] = [26, 22, 8];
-/** A cell is no narrower than this; where there is less room, the map is left to its table. */
-const NARROWEST = 7;
+const [ROW, HEAD, GAP] = [26, 38, 8];
+/** Figures of a wide font, with ± and commas, take more room than the mean. */
+const ROOMY = 1.15;
+/** A cell is no narrower than this; where there is less room, the map is wider than its place, and scrolls. */
+const NARROWEST = 9;
 export const [MOST_ROWS, MOST_COLUMNS] = [60, 60];
 
 export interface Cell {
@@ -46,20 +48,29 @@ const cut = (name: string, room: number): string => {
     return `${name.slice(0, most)}…`;
 };
 
-/** The map in so much width, or nothing where its cells would be too narrow to tell apart. */
-export function heatMap({ down, across, cells, title }: HeatMap, width: number): SVGSVGElement | null {
+/** A map, and where its cells stand, row by row. */
+export interface DrawnMap {
+    element: SVGSVGElement;
+    columns: number;
+    box(cell: number): Box;
+    at(x: number, y: number): number | null;
+}
+
+/** The map in so much width, or wider where its cells would be too narrow; nothing where it has too many. */
+export function heatMap({ down, across, cells, title }: HeatMap, room: number): DrawnMap | null {
     const columns = across.labels.length;
+    if (columns > MOST_COLUMNS || down.labels.length > MOST_ROWS) return null;
     const names = [...down.labels, down.name, across.totals.length === 0 ? "" : "total"];
-    const left = Math.min(width / 3, Math.max(...names.map(textWidth)) + GAP);
-    const right = down.totals.length === 0 ? 2 : Math.max(...[...down.totals, "total"].map(textWidth)) + GAP;
-    const side = (width - left - right) / columns;
-    if (side < NARROWEST || columns > MOST_COLUMNS || down.labels.length > MOST_ROWS) return null;
+    const left = Math.min(room / 3, ROOMY * Math.max(...names.map(textWidth)) + GAP);
+    const right = down.totals.length === 0 ? 2 : ROOMY * Math.max(...[...down.totals, "total"].map(textWidth)) + GAP;
+    const side = Math.max(NARROWEST, (room - left - right) / columns);
+    const width = left + columns * side + right;
     const most = top(cells.map(({ near }) => near));
     const bottom = HEAD + ROW * down.labels.length;
     const written = side >= Math.max(...cells.map(({ text }) => textWidth(text))) + 6;
     const below = across.totals.length > 0 && side >= Math.max(...across.totals.map(textWidth)) + 6;
-    const chart = svg(width, bottom + (below ? GAP + ROW : 2), title);
-    chart.append(label(0, HEAD - 8, cut(down.name, left - GAP), "start", "dp-tick"));
+    const chart = svg(Math.ceil(width - 1e-6), bottom + (below ? GAP + ROW : 2), title);
+    chart.append(label(0, HEAD - 8, cut(down.name, left - GAP), "start", "dp-tick"), label(left, 12, cut(across.name, columns * side), "start", "dp-tick"));
     const every = columns <= FEW ? 1 : Array.from({ length: columns }, (_, i) => i + 1).find((step) => step === columns || Math.max(...across.labels.filter((_, i) => i % step === 0).map(textWidth)) + 6 <= step * side)!;
     across.labels.forEach((name, i) => {
         if (i % every === 0) chart.append(label(left + (i + 0.5) * side, HEAD - 8, cut(name, Math.max(side * every - 4, 20)), "middle"));
@@ -87,23 +98,54 @@ export function heatMap({ down, across, cells, title }: HeatMap, width: number):
         chart.append(label(0, bottom + GAP + ROW / 2 + 4, "total", "start", "dp-tick"));
         across.totals.forEach((total, i) => chart.append(label(left + (i + 0.5) * side, bottom + GAP + ROW / 2 + 4, total, "middle", "dp-tick")));
     }
-    return chart;
+    return {
+        element: chart,
+        columns,
+        box(cell) {
+            const [x, y] = [left + (cell % columns) * side, HEAD + Math.floor(cell / columns) * ROW];
+            return { left: x - 1, right: x + side, top: y - 1, bottom: y + ROW };
+        },
+        at(x, y) {
+            const [column, row] = [Math.floor((x - left) / side), Math.floor((y - HEAD) / ROW)];
+            return column >= 0 && column < columns && row >= 0 && row < down.labels.length ? row * columns + column : null;
+        },
+    };
 }
 
-/** What the strengths mean: six of them, each with the largest value that it stands for. */
-export function heatKey(values: readonly number[], width: number): SVGSVGElement {
+/** How far a cell is off, on the scale of the colour: its half-width, and what it holds for. */
+export interface Reach {
+    near: number;
+    text: string;
+    thick: boolean;
+}
+
+/** What the strengths mean: six of them, each with the largest value that it stands for; below them, on the same scale,
+ * how far a cell may be off. */
+export function heatKey(values: readonly number[], width: number, reaches: readonly Reach[] = []): SVGSVGElement {
     const most = top(values);
     const side = Math.min(86, width / STEPS.length);
     const ends = STEPS.map((_, step) => tickText((most * (step + 1)) / STEPS.length));
-    return svg(
+    const long = (near: number): number => (2 * near * side * STEPS.length) / most;
+    const told = reaches.filter(({ near, text }) => long(near) + textWidth(text) + 12 <= width);
+    const chart = svg(
         width,
-        32,
-        `Strengths of the colour: up to ${ends.join(", ")}`,
+        32 + REACH * told.length,
+        `Strengths of the colour: up to ${ends.join(", ")}${told.map(({ text }) => `; ${text}`).join("")}`,
         ...STEPS.flatMap((opacity, step) => [
             s("rect", { x: px(step * side), y: 0, width: px(side - 2), height: 12, class: "dp-heat", "fill-opacity": opacity }),
             label(step * side, 27, `${step === 0 ? "to " : ""}${ends[step]!}`, "start", "dp-tick"),
         ]),
     );
+    told.forEach(({ near, text, thick }, at) => {
+        const [y, end] = [32 + REACH * (at + 0.5), Math.max(2, long(near))];
+        const bar = line(0.5, y, end, y, thick ? "dp-one" : "dp-all");
+        bar.setAttribute("stroke-width", thick ? "3.4" : "1");
+        chart.append(bar, label(end + 8, y + 4, text, "start", "dp-tick"));
+        if (!thick) for (const x of [0.5, end]) chart.append(line(x, y - 4, x, y + 4, "dp-all"));
+    });
+    return chart;
 }
+
+const REACH = 18;
 
 export const hollow = (): HTMLElement => h("div", {}, h("strong", {}, "hollow"), " a cell whose own interval holds 0: whether it is empty is not settled");

@@ -39,7 +39,7 @@ export interface Histogram {
     sideways: boolean;
 }
 
-interface Mark {
+export interface Mark {
     value: number;
     one: Ends;
     all: Ends;
@@ -49,7 +49,7 @@ interface Mark {
     around: string;
 }
 
-interface Ends {
+export interface Ends {
     low: number;
     high: number;
     lowCut: boolean;
@@ -57,7 +57,7 @@ interface Ends {
 }
 
 export const MOST_SINGLE = 500;
-const MOST_SIDEWAYS = 24;
+export const MOST_SIDEWAYS = 24;
 const LEGIBLE = 3;
 const MOST_LABELS = 5;
 /** Of so many bins each has its value beside it, where there is room. */
@@ -147,12 +147,12 @@ export function histogram(result: Counted, beta: string, marks: Marks, view: Vie
 }
 
 /** Bins that are shown out of many stand beside each other like names, whatever they are called. */
-const scaleOf = ({ sparse, scale }: Counted): Counted["scale"] => (sparse === true ? "keys" : scale);
+const scaleOf = ({ sparse, scale }: Pick<Counted, "sparse" | "scale">): Counted["scale"] => (sparse === true ? "keys" : scale);
 
 let hatches = 0;
 
 /** Bars of a teaching draw are hatched, so that they differ from a release with colour switched off, too. */
-function hatchBars(chart: SVGSVGElement): void {
+export function hatchBars(chart: SVGSVGElement): void {
     hatches += 1;
     const id = `dp-teaching-${hatches}`;
     chart.prepend(
@@ -172,7 +172,7 @@ function hatchBars(chart: SVGSVGElement): void {
 
 // --- upright ---------------------------------------------------------------------------------------------------
 
-interface Panel {
+export interface Panel {
     box: Box;
     low: number;
     high: number;
@@ -274,7 +274,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
 /** So many pixels above the highest interval stands the value of its bar. */
 const LABEL_HEIGHT = 18;
 
-function niceTop(value: number): number {
+export function niceTop(value: number): number {
     return scaleLinear().domain([0, value]).nice(20).domain()[1] ?? value;
 }
 
@@ -305,7 +305,7 @@ function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number,
 const stripWidth = (step: number): number => Math.max(1.5, Math.min(14, step * 0.6));
 const barWidth = (step: number): number => (step > 4 ? Math.min(step * 0.78, 64) : step);
 
-function drawPanel(
+export function drawPanel(
     panel: Panel,
     seen: readonly Mark[],
     at: (bin: number) => number,
@@ -444,9 +444,12 @@ function labelled(marks: readonly Mark[]): number[] {
         .map(([, i]) => i);
 }
 
+/** Bins with names, and what all of them are called. */
+export type Named = Pick<Counted, "scale" | "scales" | "sparse" | "short_labels" | "axis">;
+
 /** Names of bins under the plot: what lies outside the range first, then every so many, none touching. Intervals are
  * named at their edges. */
-function binAxis(result: Counted, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
+export function binAxis(result: Named, from: number, to: number, at: (bin: number) => number, box: Box): SVGGElement {
     const [scale, names] = [scaleOf(result), result.short_labels];
     const edged = scale === "intervals";
     const inside = (bin: number): boolean => (edged ? names.at(bin).includes(EN_DASH) : scale !== "integers" || /^-?\d+$/.test(names.at(bin)));
@@ -573,7 +576,7 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
 const ROOMY = 1.15;
 
 /** One bin that lies: its bar, or how sure its value is, or an arrow where it is beyond the panel's edge. */
-function lyingMark(mark: Mark, x: (value: number) => number, { box, low, high }: Panel, middle: number, want: { bars: boolean; intervals: boolean }): Node[] {
+export function lyingMark(mark: Mark, x: (value: number) => number, { box, low, high }: Panel, middle: number, want: { bars: boolean; intervals: boolean }): Node[] {
     const [zero, end] = [x(0), x(mark.value)];
     const inside = (value: number): boolean => value >= low && value <= high;
     const striped = want.intervals && mark.strips.length > 0;

@@ -1,13 +1,16 @@
 /** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
 
 import { asker, type Pictured } from "../asking";
+import { columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
 import { clampOf, ends as endsOf, interval } from "../charts/intervals";
 import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
 import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
+import { switchOf } from "../looks";
 import { timed } from "../perf";
+import { looksOf, productOf, type Product } from "../product";
 import type { Bar } from "../protocol";
 import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
 import { cell, headOf } from "../saving";
@@ -26,11 +29,19 @@ const MOST_NARROW = 8;
 export const histogramView: ResultView<Counted> = {
     kind: "histogram",
     read: counted,
-    create: (result, around) => (result.values.length === 0 ? blank(result) : drawn(result, around)),
+    create(result, around) {
+        const looks = looksOf(result);
+        if (result.values.length === 0) return blank(result);
+        if (looks.length === 0) return drawn(result, around);
+        return productOf(result as Product, around, looks, () => drawn(result, around), (beta) => keyOf(result, beta, EVERY, false));
+    },
     table: numbers,
     csv: written,
     narrow: ({ scale, values }) => scale === "categories" && values.length <= MOST_NARROW,
 };
+
+/** A picture in which every bin has marks that can be seen. */
+const EVERY = { tooShort: false, columns: false };
 
 /** An answer that shows no bin is told in words. */
 function blank(result: Counted): Drawing {
@@ -72,7 +83,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         "aria-label": "Walk the bins",
     });
     const stage = h("div", { class: "dp-stage" }, plot, outline, ...brushes, cover, walker, readout);
-    const looks = switchOf(["Bars", "Strips"], (look) => {
+    const looks = switchOf("How sure each value is, drawn as", ["Bars", "Strips"], (look) => {
         [striped, marks] = [look === "Strips", null];
         around.redraw();
     });
@@ -277,7 +288,8 @@ function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
     return h("p", { class: "dp-hint" }, "To add up bars or compare two of them, free, use the notebook: ", h("code", {}, `${python}.${call}`));
 }
 
-function numbers(result: Counted, beta: string): HTMLElement {
+/** Every released value with both its intervals, as a table. */
+export function numbers(result: Counted, beta: string): HTMLElement {
     const many = result.bars.get(beta)!.all !== null && !alone(result);
     const columns = [
         { name: result.axis },
@@ -310,23 +322,6 @@ function written(result: Counted, beta: string): OfPage {
             return [cell(result.labels.at(row)), format(value), ...bounds].join(",");
         },
     };
-}
-
-/** One of a few looks of the same thing, as radio buttons. */
-function switchOf(names: readonly string[], pick: (name: string) => void): HTMLElement {
-    const name = newId();
-    return h(
-        "fieldset",
-        { class: "dp-looks", role: "radiogroup", "aria-label": "How sure each value is, drawn as", hidden: true },
-        ...names.map((words, i) =>
-            h(
-                "label",
-                {},
-                h("input", { type: "radio", name, value: words, checked: i === 0, onchange: (event: Event) => timed(event, () => pick(words)) }),
-                words,
-            ),
-        ),
-    );
 }
 
 /** What strips show: how far one bin is off, more and more rarely, and all bins at once around it. */
@@ -365,7 +360,7 @@ const stripGlyph = (): SVGSVGElement =>
 /** How often the inner strips fail. */
 const INNER = ["0.2", "0.5"];
 
-function keyOf(result: Counted, beta: string, chart: Histogram, striped: boolean): Node[] {
+function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
@@ -408,25 +403,6 @@ function keyOf(result: Counted, beta: string, chart: Histogram, striped: boolean
         ),
     ];
 }
-
-const glyph = (): SVGSVGElement =>
-    s(
-        "svg",
-        { class: "dp-glyph", width: 14, height: 34, "aria-hidden": "true" },
-        s("path", { d: "M7 2V32M3 2H11M3 32H11", class: "dp-all" }),
-        s("path", { d: "M7 9V25", class: "dp-one", "stroke-width": 3.4 }),
-        s("circle", { cx: 7, cy: 17, r: 4, class: "dp-value" }),
-    );
-
-const columnGlyph = (): SVGSVGElement =>
-    s(
-        "svg",
-        { class: "dp-glyph", width: 14, height: 50, "aria-hidden": "true" },
-        s("path", { d: "M7 2V48", class: "dp-column dp-column-all", "stroke-width": 8 }),
-        s("path", { d: "M7 12V38", class: "dp-column dp-column-one", "stroke-width": 8 }),
-        s("path", { d: "M7 20V30", class: "dp-column dp-column-value", "stroke-width": 8 }),
-    );
-
 
 /** From and To for a long release: the same as dragging over the chart. */
 function zoomFields(setView: (from: number, to: number) => void): {

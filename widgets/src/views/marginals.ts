@@ -1,20 +1,23 @@
 /** Tables over some of several columns: one at a time as a map with its totals, and all of them as a list. */
 
-import { heatKey, heatMap, hollow } from "../charts/heat_map";
+import { heatKey, heatMap, hollow, type Reach } from "../charts/heat_map";
 import { numbers } from "../columns";
-import { h, newId, setOptions } from "../dom";
+import { readFactor } from "../counted";
+import { h, newId, setOptions, show } from "../dom";
+import { approximate, exactly } from "../exact";
 import { timed } from "../perf";
-import { readBar, type Result } from "../protocol";
+import { readBar, type Bar, type Result } from "../protocol";
 import { exact, list, shape, table, text, whole, wrong, type Read } from "../readers";
 import type { ResultView } from "../result_view";
 import { dataTable, NUMBERS } from "../table";
+import { CAUGHT, inRows, stageOf, type Told, type Walked } from "../walk";
 import { kindOf, labelText, MINUS, often, shown, spread } from "../words";
 
 /** Fitted cells come in hundredths. */
 const HUNDREDTHS = 100;
 
 const readMarginals = shape({
-    factors: list(shape({ name: text, labels: list(text), scale: text })),
+    factors: list(readFactor),
     /** Of each table the places of its columns. */
     tables: list(list(whole)),
     /** In hundredths, and rounded to whole counts. */
@@ -68,7 +71,8 @@ export const marginalsView: ResultView<Marginals> = {
         const plot = h("div", { class: "dp-plot" });
         const picked = result.tables.length > 1 ? h("div", { class: "dp-map-of" }, h("label", { for: id }, "Table of"), select) : null;
         const chosen = result.readers.length > 1 ? h("div", { class: "dp-map-of" }, h("label", { for: readerId }, "Read as"), readAs) : null;
-        const element = h("div", { class: "dp-marginals" }, picked, chosen, plot);
+        const stage = stageOf("Walk the cells");
+        const element = h("div", { class: "dp-marginals" }, picked, chosen, stage.element, plot);
         let mapped = false;
 
         function turn(to: number): void {
@@ -85,8 +89,11 @@ export const marginalsView: ResultView<Marginals> = {
             const whole = reader === WHOLE;
             const map = mapOf(result, starts, at, beta, width, whole);
             mapped = map !== null && !whole;
-            const key = map === null ? [] : [h("div", { class: "dp-map-key" }, heatKey(map.values, Math.min(width, 520)))];
-            plot.replaceChildren(...key, map?.chart ?? cellsOf(result, starts, at, beta, whole), h("p", { class: "dp-hint" }, whole ? BIASED : errors(result, at, beta)));
+            show(stage.element, map !== null);
+            stage.draw(map, width);
+            const reaches = whole ? [] : reachesOf(result, at, beta);
+            const below = map === null ? cellsOf(result, starts, at, beta, whole) : h("div", { class: "dp-map-key" }, heatKey(map.values, Math.min(width, 520), reaches));
+            plot.replaceChildren(below, h("p", { class: "dp-hint" }, whole ? BIASED : errors(result, at, beta)));
         }
 
         return {
@@ -163,9 +170,18 @@ function errors(result: Marginals, at: number, beta: string): string {
     return `${name === "total" ? "The total" : `Any one cell of ${name}`} is within ${spread(one[at]!)} of the true count, ${often(beta)} (${kindOf(one[at]!)}); with all cells of all tables at once ${spread(all[at]!)} (${kindOf(all[at]!)}).`;
 }
 
-interface Drawn {
-    chart: SVGSVGElement;
+interface Drawn extends Walked {
     values: number[];
+}
+
+/** Both half-widths of a table's cells on the scale of the colour. */
+function reachesOf(result: Marginals, at: number, beta: string): Reach[] {
+    const { one, all } = result.radii.get(beta)!;
+    const near = ({ value }: Bar): number => approximate(exactly(value));
+    return [
+        { near: near(one[at]!), text: `any one cell ${spread(one[at]!)}`, thick: true },
+        { near: near(all[at]!), text: `all cells of all tables at once ${spread(all[at]!)}`, thick: false },
+    ];
 }
 
 /** A table of two columns as a map, the longer one down; nothing for other tables, and where there is no room. */
@@ -176,8 +192,9 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
     const [rows, columns] = [toldOf(result, first), toldOf(result, second)];
     const turned = columns.length > rows.length;
     const reach = Number(result.radii.get(beta)!.one[at]!.value);
+    const rowOf = (i: number): number => (turned ? (i % rows.length) * columns.length + Math.floor(i / rows.length) : i);
     const cells = Array.from({ length: rows.length * columns.length }, (_, i) => {
-        const row = turned ? (i % rows.length) * columns.length + Math.floor(i / rows.length) : i;
+        const row = rowOf(i);
         if (whole) return { near: result.nonnegative.near(starts[at]! + row), text: signed(result.nonnegative.at(starts[at]! + row)), open: false };
         const near = result.fitted.near(starts[at]! + row) / HUNDREDTHS;
         return { near, text: signed(result.whole.at(starts[at]! + row)), open: Math.floor(near) - reach <= 0 };
@@ -190,8 +207,20 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
     };
     const [down, across] = turned ? [side(second, columns, false), side(first, rows, true)] : [side(first, rows, false), side(second, columns, true)];
     const values = cells.map(({ near }) => near);
-    const chart = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${whole ? BIASED : errors(result, at, beta)}` }, width);
-    return chart === null ? null : { chart, values };
+    const map = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${whole ? BIASED : errors(result, at, beta)}` }, width);
+    if (map === null) return null;
+    const { one, all } = result.radii.get(beta)!;
+    const cameAs = result.teaching === null ? "released" : "drawn";
+    const labelled = (i: number): string => labelOf(result, at, rowOf(i)).replaceAll(" · ", ", ");
+    const told = (i: number): Told =>
+        whole
+            ? { value: `${labelled(i)}: ${cells[i]!.text} ${cameAs}, as a whole number`, bars: "No interval is stated, for such numbers are biased.", hint: "" }
+            : {
+                  value: `${labelled(i)}: ${valueOf(result, starts[at]! + rowOf(i))} ${cameAs}, fitted`,
+                  bars: `this cell alone: ${spread(one[at]!)}, ${often(beta)} · among all: ${spread(all[at]!)}`,
+                  hint: cells[i]!.open ? "Its own interval holds 0: whether it is empty is not settled." : CAUGHT,
+              };
+    return { ...map, count: cells.length, move: inRows(map.columns, cells.length), told, values };
 }
 
 /** What whole cells of a table add up to, by its rows or by its columns. */

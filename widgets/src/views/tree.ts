@@ -8,7 +8,7 @@ import { approximate, exactly } from "../exact";
 import type { OfPage, ResultView } from "../result_view";
 import { cell, headOf } from "../saving";
 import { shown } from "../words";
-import { drawn, histogramView } from "./histogram";
+import { drawn, numbers } from "./histogram";
 
 /** From this width on the names stand beside their bars. */
 const BESIDE = 620;
@@ -57,10 +57,10 @@ function rounded(result: Counted): OfPage {
 }
 
 export const treeView: ResultView<Counted> = {
-    ...histogramView,
-    csv: rounded,
     kind: "tree",
     read: counted,
+    table: numbers,
+    csv: rounded,
     create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width)),
     narrow: () => false,
 };
