@@ -40,7 +40,7 @@ def of_marginal(marginal: Marginal, *, theme: Theme = "light", width: int = 700,
     colours, wide = palette(theme), width_of(width)
     check_bars(bars)
     if not isinstance(marginal, Marginal):
-        refused(marginal, "release.marginal([...])")
+        refused(marginal, "a marginal of a release")
     if len(marginal.columns) == 1:
         return _bars(marginal, colours, wide, bars)
     if len(marginal.columns) == 2:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.engines import as_source, sources
+from dpviz.engines import as_source
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.one_domain import ProductBound
