@@ -165,7 +165,10 @@ def test_a_kept_file_shows_what_it_showed_and_saves_back_to_the_same_bytes(
         assert as_written(kept, release) == reworded(told["releases"][name]), name
         assert release.save(tmp_path / "again.json").read_bytes() == content, name
         if release.valued and "read" in told:
-            assert json.loads(json.dumps(read(release))) == told["read"][name], name
+            readings, kept_ones = json.loads(json.dumps(read(release))), told["read"][name]
+            assert {reader: readings[reader] for reader in kept_ones} == kept_ones, (
+                name
+            )  # later versions read it otherwise, too
 
 
 def test_a_kept_ledger_confirms_its_files(

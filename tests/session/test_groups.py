@@ -243,7 +243,7 @@ def test_a_notebook_shows_the_parts_side_by_side(tmp_path: Path) -> None:
     release = it.release(KINDS, dv.Dense("3"), by=MONTHS)
     counted = release._repr_html_()
     many = it.release(dv.Domain.integers(0, 19, column="user"), dv.Dense("1"), by=MONTHS)._repr_html_()
-    assert "<th scope='col'></th><th scope='col'>1</th><th scope='col'>2</th><th scope='col'>3</th>" in many
+    assert "<th scope='col'>bin</th><th scope='col'>1</th><th scope='col'>2</th><th scope='col'>3</th>" in many
     assert "any one bin ±" in counted and f"<td>{release.groups['3']['b']}</td></tr></tbody>" in counted
     assert "one for each month" in release.chart().to_dict()["description"]
     assert release.groups["2"].chart() is not None
