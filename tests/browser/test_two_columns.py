@@ -13,7 +13,7 @@ from tests.browser.lab import Lab, Notebook, at_rest, darken
 SETUP = (
     "import dpviz as dv\n"
     "visits = dv.datasets.doctor_visits()\n"
-    'session = dv.Session(visits, dv.Unit("row", noun="person-year"), dv.Budget("9"), "columns.ledger")\n'
+    'session = dv.Session(visits, dv.Unit("row", noun="person-year"), dv.Budget("9"), "two_columns.ledger")\n'
     'health = dv.Domain.categories(["excellent", "good", "fair", "poor"], column="self_rated_health")\n'
     'counts = dv.Domain.integers(0, 12, column="visits", overflow=True)\n'
     'release = session.release(counts * health, dv.Dense("1"))\n'
@@ -22,8 +22,8 @@ SETUP = (
 
 
 def test_a_map_is_walked_and_its_list_is_asked_for_sums(lab: Lab, browser: Browser) -> None:
-    lab.write("columns/columns.ipynb", SETUP)
-    with Notebook.open(lab, browser, "columns/columns.ipynb", viewport={"width": 1280, "height": 1500}) as it:
+    lab.write("two_columns/two_columns.ipynb", SETUP)
+    with Notebook.open(lab, browser, "two_columns/two_columns.ipynb", viewport={"width": 1280, "height": 1500}) as it:
         it.run_all()
         result = it.page.locator(".dpviz")
         expect(result.locator(".dp-walked rect.dp-heat")).to_have_count(14 * 4)
