@@ -29,6 +29,7 @@ const result = await build({
     entryPoints: [
         { in: "src/loader.ts", out: "loader" },
         { in: "src/workbench_program.ts", out: "workbench" },
+        { in: "src/lesson_program.ts", out: "lesson" },
         { in: "src/sub_session_program.ts", out: "tape" },
         { in: "src/explorers_program.ts", out: "explorers" },
         { in: "src/sparse_program.ts", out: "sparse" },

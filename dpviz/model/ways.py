@@ -43,6 +43,15 @@ def best(found: Ways) -> tuple[Way, Bound]:
     return way, bound[way]
 
 
+def released(bound: Bound) -> Bound:
+    """The same, where it is a release. Refuses one that is opened and asked, with the calls to write."""
+    if bound.instead:
+        raise ParameterError.of(
+            f'way="{bound.way}"', "a sub-session is opened and asked, and is no release", f"write {bound.instead}"
+        )
+    return bound
+
+
 def least(bound: Bound) -> tuple[bool, Fraction]:
     """The first measure of its error. Where nothing is known of the error, it comes last."""
     value = bound.measures[0].at(NOTED)

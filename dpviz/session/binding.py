@@ -11,7 +11,7 @@ from dpviz.mechanisms import REGISTRY, ways
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.question import Question, parts
 from dpviz.model.source import Source
-from dpviz.model.ways import WAYS, Way, Ways, best
+from dpviz.model.ways import WAYS, Way, Ways
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import check_readable
 
@@ -81,16 +81,6 @@ def _checked(source: Source, found: Bound | ParameterError) -> Bound | Parameter
             raise
         return refused
     return found
-
-
-def released(found: Ways) -> Bound:
-    """The best of these ways. Refuses one that is no release, with the calls to write."""
-    bound = best(found)[1]
-    if bound.instead:
-        raise ParameterError.of(
-            f'way="{bound.way}"', "a sub-session is opened and asked, and is no release", f"write {bound.instead}"
-        )
-    return bound
 
 
 def mode_of(bound: Bound, mode: Mode | None) -> Mode:

@@ -25,12 +25,12 @@ from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column
-from dpviz.model.ways import Way, Ways
+from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, bind_ways, exact, mode_of, released
+from dpviz.session.binding import bind, bind_ways, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.interrupts import nothing_charged
@@ -360,7 +360,7 @@ class Session(Custody):
                 with before_a_charge():
                     if self._ledger.find(self._named(bound, mode_of(bound, mode), key)) is not None:
                         return bound
-        return released(found)
+        return released(best(found)[1])
 
     # ------------------------------------------------------------ open: many questions, one charge
 

@@ -20,10 +20,10 @@ from dpviz.model.release import Release
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Column, DenseCounts, StatisticKind, Top, TopCounts
 from dpviz.model.terms import TEACHING
-from dpviz.model.ways import Way
+from dpviz.model.ways import Way, best, released
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import bind, bind_ways, mode_of, released
+from dpviz.session.binding import bind, bind_ways, mode_of
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -175,7 +175,7 @@ class Teaching(Custody):
         if by is None:
             bound = self._bind(question, mechanism, where)
         else:
-            bound = released(bind_ways(self._source, self.unit, question, mechanism, where, by, way))
+            bound = released(best(bind_ways(self._source, self.unit, question, mechanism, where, by, way))[1])
         return bound, mode_of(bound, mode)
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:

@@ -33,6 +33,10 @@ class WidgetModel:
         """What it is about, for a repr."""
         return ""
 
+    def program_of(self, name: str) -> str:
+        """The program that draws its views, where those of their kind are drawn by this one."""
+        return name
+
     def mirrors(self) -> Body:
         """What the traits of a view show, in the order in which a page is told. All public."""
         raise NotImplementedError

@@ -11,7 +11,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question
-from dpviz.model.ways import Way
+from dpviz.model.ways import Way, released
 from dpviz.planning.sheet import bins_json
 from dpviz.privacy.unit import Unit
 from dpviz.session.custody import Custody
@@ -132,12 +132,7 @@ def plan_of(session: Custody, question: Question, mechanism: Mechanism, way: str
     else:
         plan = session.plan(question, mechanism)
     chosen = plan.taking(way) if way else plan
-    if chosen.bound.instead:
-        raise ParameterError.of(
-            f'way="{chosen.way}"',
-            "a sub-session is opened and asked, and is no release",
-            f"write {chosen.bound.instead}",
-        )
+    released(chosen.bound)
     return chosen
 
 

@@ -110,6 +110,10 @@ class SessionModel(Follower):
     def title(self) -> str:
         return self.session.charter.dataset
 
+    def program_of(self, name: str) -> str:
+        """A lesson shows its draws beside the truth; the pages of a session do not carry what draws that."""
+        return name if self.session.charter.seed is None else "lesson"
+
     @property
     def plan(self) -> Plan:
         """The plan on show."""

@@ -281,7 +281,13 @@ class View(Heard, Long, anywidget.AnyWidget):
         own = type(self)
         model.join(self)  # from here on no other view that leaves takes the board with it
         board = model.board(partial(Board, model))
-        super().__init__(model, component=own.name, desk=model.id, program=Program.of(own.program_name), board=board)
+        super().__init__(
+            model,
+            component=own.name,
+            desk=model.id,
+            program=Program.of(model.program_of(own.program_name)),
+            board=board,
+        )
 
     def answer(self, content: object) -> dict[str, Any] | None:
         """The reply to one message from the page. Never raises; a message without an id is dropped."""

@@ -21,7 +21,7 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 196_000
+LARGEST = 175_000
 """How long the program of the Workbench may be, before compression."""
 
 SPARSE = 100_000
@@ -50,6 +50,13 @@ def test_views_share_one_program_and_carry_none(session: dv.Session) -> None:
         assert state["program"] == f"IPY_MODEL_{bench.program.model_id}"
         assert state["_esm"] == code("loader") and len(state["_esm"]) < 4_000
         assert not [name for name, value in state.items() if value == bench.program.code]
+
+
+def test_a_lesson_has_what_shows_its_draws_beside_the_truth_and_a_session_has_not(session: dv.Session) -> None:
+    lesson = dv.teaching(pd.DataFrame({"x": [0, 1, 1, 3]}), seed=1)
+    views = [dv.Workbench(lesson, BINS), dv.PlanPane(lesson, BINS)]
+    assert {view.program.code for view in views} == {code("lesson")} != {dv.Workbench(session, BINS).program.code}
+    assert "dp-coverage" in code("lesson") and "dp-coverage" not in code("workbench")
 
 
 def test_explorers_and_sub_session_views_have_programs_of_their_own(session: dv.Session) -> None:
@@ -129,6 +136,10 @@ def test_a_report_carries_the_views_of_the_kinds_that_it_shows_and_no_others(tmp
 
     assert kinds(counts) == ["histogram"] and kinds(few) == ["ranked"] and kinds(many) == ["large"]
     assert kinds(counts, few, counts) == ["histogram", "ranked"]
+    lesson = dv.teaching(pd.DataFrame({"x": [0, 1, 1, 3], "y": [0, 1, 1, 0]}), seed=1)
+    both = lesson.draw(BINS * dv.Domain.integers(0, 1, column="y"), dv.Dense("1"))
+    assert kinds(both) == ["product"]
+    assert "Grouped bars" in code("view-product") and "Grouped bars" not in code("workbench") + code("view-histogram")
     assert kinds(session.plan(BINS, dv.Dense("1"))) == [] == kinds(dv.SamplerExplorer())
     for name in ("report", "report-all"):  # neither names a kind of answer
         assert not [kind for kind in ("histogram", "ranked") if f'kind:"{kind}"' in code(name)]

@@ -70,7 +70,7 @@ def test_a_kind_is_a_plain_name(bundle: Path, kind: Any) -> None:
 
 def test_what_dpviz_draws_itself_is_drawn_by_nothing_else(bundle: Path) -> None:
     assert views.own_kinds() == [
-        *("grouped", "histogram", "large", "marginals", "queries", "ranked", "ranks", "record", "tree")
+        *("grouped", "histogram", "large", "marginals", "product", "queries", "ranked", "ranks", "record", "tree")
     ]
     for kind in views.own_kinds():
         with pytest.raises(ParameterError, match="dpviz draws this kind of answer itself"):

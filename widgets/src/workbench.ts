@@ -2,7 +2,6 @@
 
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
-import { coverage } from "./coverage";
 import { h, newId, setAttribute, setText, show } from "./dom";
 import { isCounted } from "./lesson";
 import { mechanismPicker } from "./mechanism_picker";
@@ -11,7 +10,8 @@ import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
 import type { SessionStore } from "./session_store";
 
-export function workbench(store: SessionStore): Component {
+/** `coverage`: what a lesson shows of its draws beside the truth; a session has no such thing. */
+export function workbench(store: SessionStore, coverage: (store: SessionStore) => Component = nothing): Component {
     const about = h("span", {});
     const health = h("span", { class: "dp-health" });
     const still = h("span", { class: "dp-chip dp-free", hidden: true });
@@ -82,3 +82,5 @@ export function workbench(store: SessionStore): Component {
 
     return { element, draw, close: () => parts.forEach((part) => part.close?.()) };
 }
+
+const nothing = (): Component => ({ element: h("div", { hidden: true }), draw: () => undefined });

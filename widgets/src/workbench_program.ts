@@ -1,29 +1,9 @@
-/** The program of the Workbench and of its parts: components of one store share its store. */
+/** The program of the Workbench and of its parts. */
 
 import "./built_in_views";
 import "./shared";
-import { budgetMeter } from "./budget_meter";
-import type { Component } from "./component";
-import { program, type Mounted } from "./host";
-import { mechanismPicker } from "./mechanism_picker";
-import { planPane } from "./plan_pane";
-import { orderPane } from "./order_pane";
-import { resultChart, resultOf } from "./result_chart";
-import { leave, acquire, type SessionStore } from "./session_store";
+import { components } from "./components";
+import { program } from "./host";
 import { workbench } from "./workbench";
 
-const of =
-    (component: (store: SessionStore) => Component) =>
-    (id: string): Mounted => {
-        const store = acquire(id);
-        return { store, component: component(store), leave: () => leave(id) };
-    };
-
-export default program({
-    workbench: of(workbench),
-    "mechanism-picker": of(mechanismPicker),
-    "plan-pane": of((store) => planPane(store)),
-    "release-pane": of((store) => orderPane(store)),
-    "budget-meter": of(budgetMeter),
-    "result-chart": of((store) => resultChart(resultOf(store))),
-});
+export default program(components((store) => workbench(store)));

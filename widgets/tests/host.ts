@@ -5,6 +5,7 @@ import stateJson from "../fixtures/state.json";
 import resultJson from "../fixtures/result.json";
 import explorers from "../src/explorers_program";
 import type { Model, Program } from "../src/host";
+import lesson from "../src/lesson_program";
 import sampling from "../src/sampling_program";
 import sparse from "../src/sparse_program";
 import subSession from "../src/sub_session_program";
@@ -103,11 +104,12 @@ export class Host implements Model {
 }
 
 /** The program that the kernel names for a component. */
-function programOf(component: string): Program {
+function programOf(host: Host): Program {
+    const component = String(host.get("component"));
     if (component.endsWith("-tape")) return subSession;
     if (component.startsWith("sampling-") || component.startsWith("product-")) return sampling;
     if (/anatomy|tradeoff/.test(component)) return sparse;
-    return /explorer|comparison|playground/.test(component) ? explorers : workbench;
+    return /explorer|comparison|playground/.test(component) ? explorers : (JSON.parse(String(host.get("state") || "null")) as { teaching?: unknown } | null)?.teaching != null ? lesson : workbench;
 }
 
 export interface Shown {
@@ -121,7 +123,7 @@ export interface Shown {
 export function render(host: Host): Shown {
     const el = document.createElement("div");
     document.body.append(el);
-    const close = programOf(String(host.get("component"))).render({ model: host, el });
+    const close = programOf(host).render({ model: host, el });
     return {
         el,
         host,

@@ -155,7 +155,7 @@ test("an answer without a count for each bin stands beside the truth and nothing
 
 test("a session with a ledger shows nothing of a lesson, whatever its page is sent", () => {
     open({ state: state() });
-    expect(section().hidden).toBe(true);
+    expect(section()).toBeNull();
     expect(shown.el.querySelector(".dp-lesson")).toBeNull();
     expect(shown.button("Release").closest("[hidden]")).toBe(null);
 });

@@ -2,8 +2,12 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { groupedBars, MOST_BESIDE } from "../src/charts/grouped_bars";
+import { bring } from "../src/result_view";
+import { productView } from "../src/views/product";
 import { inRows } from "../src/walk";
 import { Host, press, render, result, type Shown } from "./host";
+
+bring(productView);
 
 let shown: Shown;
 
@@ -16,6 +20,7 @@ function product(sexes: readonly string[], years: readonly string[], more: Recor
     const labels = sexes.flatMap((sex) => years.map((year) => `${sex} · ${year}`));
     return {
         ...head,
+        kind: "product",
         axis: "sex and year",
         scale: "product",
         scales: ["categories", "integers"],

@@ -108,13 +108,14 @@ class Table(Answer):
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         domain, drawn = reading.question.domain, len(self.values) <= LARGEST_VIEW
+        factors = factors_of(domain)
         return View(
-            kind="histogram" if drawn else "large",
+            kind="product" if factors else "histogram" if drawn else "large",
             header={
                 "axis": columns_of(reading.question),
                 "columns": list(domain.columns),
                 **scale_of(domain),
-                **factors_of(domain),
+                **factors,
                 "bins": str(len(self.values)),
                 "size": domain.size_text,
                 "sparse": False,

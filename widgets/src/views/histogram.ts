@@ -10,7 +10,6 @@ import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
 import { switchOf } from "../looks";
 import { timed } from "../perf";
-import { looksOf, productOf, type Product } from "../product";
 import type { Bar } from "../protocol";
 import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
 import { cell, headOf } from "../saving";
@@ -29,19 +28,14 @@ const MOST_NARROW = 8;
 export const histogramView: ResultView<Counted> = {
     kind: "histogram",
     read: counted,
-    create(result, around) {
-        const looks = looksOf(result);
-        if (result.values.length === 0) return blank(result);
-        if (looks.length === 0) return drawn(result, around);
-        return productOf(result as Product, around, looks, () => drawn(result, around), (beta) => keyOf(result, beta, EVERY, false));
-    },
+    create: (result, around) => (result.values.length === 0 ? blank(result) : drawn(result, around)),
     table: numbers,
     csv: written,
     narrow: ({ scale, values }) => scale === "categories" && values.length <= MOST_NARROW,
 };
 
 /** A picture in which every bin has marks that can be seen. */
-const EVERY = { tooShort: false, columns: false };
+export const EVERY = { tooShort: false, columns: false };
 
 /** An answer that shows no bin is told in words. */
 function blank(result: Counted): Drawing {
@@ -360,7 +354,8 @@ const stripGlyph = (): SVGSVGElement =>
 /** How often the inner strips fail. */
 const INNER = ["0.2", "0.5"];
 
-function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
+/** What the marks mean, in words. */
+export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
