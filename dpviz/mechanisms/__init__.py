@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dpviz.model.mechanism import Mechanism
     from dpviz.model.opening import Opening
     from dpviz.model.question import Question
-    from dpviz.model.ways import Ways
+    from dpviz.model.ways import Way, Ways
     from dpviz.privacy.unit import Unit
 
 _RELEASED: Final = {
@@ -209,6 +209,12 @@ def ways(inner: Mechanism, question: Question, unit: Unit) -> Ways:
     """The ways to answer a question about each part of the data with this mechanism, all for its price."""
     found: Ways = importlib.import_module(f"dpviz.mechanisms.{_OF_PARTS['Groups']}").ways(inner, question, unit)
     return found
+
+
+def in_way(inner: Mechanism, way: Way) -> Mechanism:
+    """This mechanism for each part of the data, its price shared out in one way."""
+    made: Mechanism = OF_PARTS["Groups"](inner, way)  # type: ignore[call-arg]
+    return made
 
 
 def named(name: str) -> type[Mechanism]:

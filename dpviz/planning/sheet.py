@@ -16,7 +16,7 @@ from typing import Any
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.mechanisms import ways
+from dpviz.mechanisms import in_way, ways
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.identity import release_key
@@ -71,12 +71,8 @@ class PlanSheet:
         return self._bind(self.mechanism)
 
     def _bind(self, mechanism: Mechanism) -> Bound:
-        if self.way is None:
-            return mechanism.bind(self.question, self.unit)
-        found = ways(mechanism, self.question, self.unit)[self.way]
-        if isinstance(found, ParameterError):
-            raise found
-        return found
+        made = mechanism if self.way is None else in_way(mechanism, self.way)
+        return made.bind(self.question, self.unit)
 
     @property
     def epsilon(self) -> Fraction:
