@@ -106,7 +106,8 @@ def session_lines(page: Page, folder: Path, history: int) -> list[Measured]:
         count = len(session.releases)
         page.ask(bench, "release", **plan(epsilon), price={"epsilon": epsilon, "delta": "0"}, key=key)
         page.until(lambda: len(session.releases) > count and json.loads(bench.state)["running"] is None)
-        page.until(lambda: json.loads(bench.result)["number"] == str(count + 1))
+        # Before the first release there is no result; a text of none is no JSON.
+        page.until(lambda: bool(bench.result) and json.loads(bench.result)["number"] == str(count + 1))
 
     lines = [line("a plan, five components", page.of(lambda: planned("1/3"), model), PLAN)]
     lines.append(line("the first release, five components", page.of(lambda: released("0.25", "first"), model), RELEASE))
