@@ -11,6 +11,7 @@ Source: Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 3, with discre
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
@@ -157,7 +158,10 @@ def _ball(decay: Decay) -> Any:
 
 
 def _enclosed(value: Callable[[], Any], precision: int) -> Enclosure:
-    """A real number in [0, 1] that ball arithmetic encloses, to within 2**-precision, at growing precision."""
+    """A real number in [0, 1] that ball arithmetic encloses, to within 2**-precision, at growing precision.
+
+    Its ends are rounded outwards to `work` places: a chance like 2**-(10**18) is no fraction that fits in memory.
+    """
     from flint import ctx
 
     work, before = precision + 64, ctx.prec
@@ -165,9 +169,10 @@ def _enclosed(value: Callable[[], Any], precision: int) -> Enclosure:
         while True:
             ctx.prec = work
             found = value()
-            low, high = (_fraction(end) for end in (found.lower(), found.upper()))
-            if high - low <= Fraction(1, 1 << precision):
-                return max(Fraction(0), low), min(Fraction(1), high)
+            if -1 < found < 2:  # certainly: a ball that is too wide, or holds no number, is neither
+                low, high = _rounded(found.lower(), work, math.floor), _rounded(found.upper(), work, math.ceil)
+                if high - low <= Fraction(1, 1 << precision):
+                    return max(Fraction(0), low), min(Fraction(1), high)
             work *= 2
             if work > 1 << 16:
                 raise ArithmeticError("a chance could not be enclosed closely enough")
@@ -175,7 +180,8 @@ def _enclosed(value: Callable[[], Any], precision: int) -> Enclosure:
         ctx.prec = before
 
 
-def _fraction(end: Any) -> Fraction:
-    mantissa, exponent = end.man_exp()
-    mantissa, exponent = int(mantissa), int(exponent)
-    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+def _rounded(end: Any, places: int, towards: Callable[[Fraction], int]) -> Fraction:
+    """A number of the form mantissa * 2**exponent in multiples of 2**-places; towards floor or ceil."""
+    mantissa, exponent = map(int, end.man_exp())
+    shift = max(exponent + places, -mantissa.bit_length() - 1)  # less is one half of a place at most, whatever is less
+    return Fraction(towards(mantissa * Fraction(2) ** shift), 1 << places)

@@ -281,6 +281,14 @@ def test_the_bound_is_that_of_the_discrete_noise_and_stands_beside_the_papers() 
     assert dv.SampleCategory("1/2").bind(filtered, rows(100)).error.total_variation() is None
 
 
+def test_a_label_out_of_two_to_the_sixty_four_is_drawn_where_nobody_has_any(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.zeros(0, np.int64)})
+    for at, asked in enumerate((labels(2**64), labels(10**10))):
+        session = dv.Session(frame, dv.Unit(), dv.Budget(1), tmp_path / f"{at}.ledger")
+        drawn = session.release(asked, dv.SampleCategory("1e-9", draws="one")).record["x"]
+        assert 0 <= int(drawn) < asked.bins
+
+
 def test_a_label_out_of_two_to_the_sixty_four_is_drawn_at_once() -> None:
     bound = dv.SampleCategory(20, draws="one").bind(labels(2**64), rows(1000))
     assert bound.needs is StatisticKind.SPARSE and not bound.reuse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from functools import lru_cache
 
@@ -86,6 +87,46 @@ def test_a_domain_of_two_to_the_64_is_answered() -> None:
     mean = r / (1 + r) / (1 - r)
     assert float(1 - high) == pytest.approx(10**6 / (2**64 * mean), rel=1e-6) and high - low <= Fraction(1, 2**80)
     assert pick_one(np.ones(10**6, np.int64), 2**64 - 10**6, DECAY, TeachingBits(33)) == UNSEEN
+
+
+@pytest.mark.parametrize("unseen", [10**9, 2 * 10**18, 2**64], ids=str)
+def test_where_no_count_is_above_0_a_large_domain_is_answered_too(unseen: int) -> None:
+    """That none of so many labels has a weight has a chance of 2**-(10**9) and less, which is no fraction in memory."""
+    for decay in (DECAY, Decay.exp(Fraction(1, 10**9)), Decay.rational(Fraction(2, 3))):
+        for precision in (1, 72, 400):
+            low, high = empty_chance(unseen, decay, precision)
+            assert 0 <= low <= high <= Fraction(1, 2**precision)
+        bits = TeachingBits(36)
+        assert pick_one(np.zeros(0, np.int64), unseen, decay, bits) == UNSEEN
+        assert pick_one(np.full(3, -(2**61), np.int64), unseen, decay, bits) == UNSEEN
+
+
+@pytest.mark.parametrize("precision", [1, 2, 8, 64, 333])
+def test_an_enclosed_chance_holds_the_exact_one(precision: int) -> None:
+    """(1 / (1 + 2/3)) ** unseen, as a fraction."""
+    for unseen in (1, 2, 7, 60, 1000):
+        low, high = empty_chance(unseen, Decay.rational(Fraction(2, 3)), precision)
+        exact = Fraction(3, 5) ** unseen
+        assert low <= exact <= high <= low + Fraction(1, 2**precision)
+
+
+def test_ends_are_rounded_outwards_however_small_they_are() -> None:
+    for value in (Fraction(1, 3), Fraction(-1, 3), Fraction(5, 8), Fraction(0), Fraction(1)):
+        for size in (0, 3, 70, 10**18):
+            ends = [category._rounded(Ended(value, size), 64, towards) for towards in (math.floor, math.ceil)]
+            told = Ended(value, size).mantissa * Fraction(1, 2 ** min(size + 40, 10**4))
+            assert ends[0] <= told <= ends[1] and ends[1] - ends[0] in (0, Fraction(1, 2**64))
+            assert (ends[0] == ends[1]) == ((told * 2**64).denominator == 1)
+
+
+class Ended:
+    """An end of a ball: a mantissa of 40 bits, and an exponent."""
+
+    def __init__(self, value: Fraction, size: int) -> None:
+        self.mantissa, self.exponent = int(value * 2**40), -size - 40
+
+    def man_exp(self) -> tuple[int, int]:
+        return self.mantissa, self.exponent
 
 
 def test_a_domain_beyond_that_is_refused() -> None:
