@@ -82,6 +82,7 @@ SUB_SESSIONS: Asks = {
 DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
     "intervals": {"edges": list, "underflow": bool, "overflow": bool, "missing": bool},
+    "times": {"start": str, "end": str, "by": str, "underflow": bool, "overflow": bool, "missing": bool},
     "categories": {"labels": list, "other": bool, "missing": bool},
     "keys": {},
 }

@@ -505,8 +505,11 @@ def _declared_default(session: Custody) -> Question:
     numbers += [column.name for column in columns if column.untyped]
     if numbers:
         return Question.of(Domain.integers(0, 9, column=numbers[0], underflow=True, overflow=True))
+    if texts := [column.name for column in columns if column.kind == "text"]:
+        return Question.of(Domain.categories(["a", "b"], column=texts[0], other=True))
     if columns:
-        return Question.of(Domain.categories(["a", "b"], column=columns[0].name, other=True))
+        years = Domain.times("2016", "2026", by="year", column=columns[0].name, underflow=True, overflow=True)
+        return Question.of(years)
     raise ParameterError.of("no columns", "a workbench needs a column to count by", "give it a question")
 
 

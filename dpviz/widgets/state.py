@@ -14,6 +14,7 @@ from typing import Any
 from dpviz.engines.schema import COLUMN_KINDS
 from dpviz.errors import short
 from dpviz.exact import text
+from dpviz.model.domain import TimeDomain
 from dpviz.model.question import Question
 from dpviz.model.statistic import Column
 from dpviz.model.ways import CALLED
@@ -132,7 +133,8 @@ def session_state(
 
 def countable(charter: Charter) -> list[Column]:
     """The columns that a page offers to count by: not the users, and none that no question can read."""
-    return [column for column in charter.columns if column.kind in COLUMN_KINDS and column.name != charter.unit.of]
+    kinds = (*COLUMN_KINDS, TimeDomain.needs)
+    return [column for column in charter.columns if column.kind in kinds and column.name != charter.unit.of]
 
 
 def now() -> str:

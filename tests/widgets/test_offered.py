@@ -362,3 +362,68 @@ def test_a_report_of_a_plan_by_parts_shows_its_way(tmp_path: Path) -> None:
     )
     body = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "for each month" in body
+
+
+# ---------------------------------------------------------------- dates
+
+QUARTERS = {"column": "day", "kind": "times", "start": "2013", "end": "2014", "by": "quarter", **FLAGS}
+DAYS = pd.to_datetime("2013-01-01") + pd.to_timedelta([at % 365 for at in range(600)], "D")
+OVER_MONTHS = {**QUARTERS, "by": "month", "end": "2013-06-15"}
+
+
+def dated(tmp_path: Path, **columns: Any) -> tuple[Session, dv.Workbench]:
+    it = Session(pd.DataFrame(columns), dv.Unit(), dv.Budget("20"), tmp_path / "dated.ledger")
+    return it, dv.Workbench(it)
+
+
+def told(bench: dv.Workbench, question: Any) -> dict[str, Any]:
+    reply = bench.session_model.answer({"v": 1, "id": "1", "ask": "plan", "args": args(question)})
+    assert reply is not None
+    return reply
+
+
+def test_a_column_of_dates_is_counted_by_stretches_of_time_alone_beside_another_and_as_parts(tmp_path: Path) -> None:
+    session, bench = dated(tmp_path, kind=["a", "b"] * 300, day=DAYS)
+    assert json.loads(bench.state)["columns"] == [
+        {"name": "kind", "kind": "text", "untyped": False},
+        {"name": "day", "kind": "time", "untyped": False},
+    ]
+    kinds = {"column": "kind", "kind": "categories", "labels": ["a", "b"], "other": False, "missing": False}
+    alone = told(bench, QUARTERS)["body"]["sheet"]["question"]
+    both = told(bench, {"kind": "product", "of": {"id": alone["id"]}, "factors": [kinds, QUARTERS]})["body"]["sheet"]
+    parted = told(bench, {"kind": "each", "of": kinds, "by": QUARTERS, "most": ""})["body"]["sheet"]["question"]
+    assert (alone["bins"], both["question"]["bins"]) == ("4", "8")
+    assert parted["sentence"] == "For each quarter of day: how many rows had kind a or b?"
+    by = dv.Domain.times("2013", "2014", by="quarter", column="day")
+    assert Question.of(by).id == alone["id"]
+    assert Question.of(dv.Domain.categories(["a", "b"], column="kind") * by).id == both["question"]["id"]
+    assert not len(session.releases)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (OVER_MONTHS, "day: the end must be where a month ends, got 2013-06-15; write 2013-06-01 or 2013-07-01"),
+        ({**QUARTERS, "by": "fortnight"}, "day: by must be one of hour, day"),
+        ({**QUARTERS, "start": "2013-13"}, "day: start must be a date of the calendar"),
+        ({**QUARTERS, "start": "2015"}, "day: times must not be reversed"),
+        ({**QUARTERS, "column": "zoned"}, "plain times without a zone"),
+        ({**QUARTERS, "column": "kind"}, "this one holds texts"),
+        ({**DECLARED, "column": "day"}, "a column of times is counted by stretches of time"),
+        ({**QUARTERS, "bins": "4"}, "question takes exactly"),
+        ({**QUARTERS, "start": 2013}, "start has the wrong type"),
+    ],
+)
+def test_dates_that_make_no_bins_are_refused_in_words(tmp_path: Path, question: dict[str, Any], words: str) -> None:
+    _, bench = dated(tmp_path, kind=["a", "b"] * 300, day=DAYS, zoned=DAYS.tz_localize("UTC"))
+    before = bench.sheet
+    reply = told(bench, question)
+    assert not reply["ok"] and words in reply["error"]["message"]
+    assert bench.sheet == before
+
+
+def test_a_table_of_dates_alone_opens_on_years_that_nobody_read_from_it(tmp_path: Path) -> None:
+    session, bench = dated(tmp_path, day=DAYS)
+    question = json.loads(bench.sheet)["question"]
+    years = dv.Domain.times("2016", "2026", by="year", column="day", underflow=True, overflow=True)
+    assert question["id"] == Question.of(years).id and not len(session.releases)

@@ -27,6 +27,11 @@ export interface Declaring {
     element: HTMLElement;
 }
 
+/** How long a bin of times may be. */
+const LENGTHS = ["hour", "day", "week", "month", "quarter", "year"];
+/** The form of a date, or of a part of one; which are in the calendar, the kernel knows. */
+const DATE = /^\d{4}(-\d\d(-\d\d([ T]\d\d:\d\d)?)?)?$/;
+
 const isWrong = (value: Record<string, unknown> | Wrong): value is Wrong => value["at"] instanceof HTMLElement;
 
 const PUBLIC = "from public knowledge: looking at the data to choose them would be a release nobody paid for.";
@@ -122,12 +127,34 @@ function binFields(column: Column, beyond: boolean): BinFields {
             return { kind: "categories", labels: given, other: other.input.checked, missing: missing.input.checked };
         };
     };
+    const times = (): void => {
+        const [start, end] = [box("From"), box("Up to, not including")];
+        const [under, over] = [tick("a bin for earlier", beyond), tick("a bin for later", beyond)];
+        const id = newId();
+        const by = h("select", { id }, ...LENGTHS.map((name) => h("option", { selected: name === "month" }, name)));
+        const each = h("div", { class: "dp-field dp-kind" }, h("label", { for: id }, "A bin for each"), by);
+        for (const { input } of [start, end]) input.placeholder = "YYYY-MM-DD";
+        fields = [start.field, end.field, each, under.field, over.field, missing.field];
+        read = () => {
+            for (const { input } of [start, end])
+                if (!DATE.test(input.value.trim())) return { words: "Both ends must be dates, like 2012, 2012-02, 2012-02-29 or 2012-02-29 13:00.", at: input };
+            return {
+                kind: "times",
+                start: start.input.value.trim(),
+                end: end.input.value.trim(),
+                by: by.value,
+                underflow: under.input.checked,
+                overflow: over.input.checked,
+                missing: missing.input.checked,
+            };
+        };
+    };
     const numbers: [string, () => void][] = [
         ["whole numbers", integers],
         ["intervals", intervals],
     ];
     const labels: [string, () => void] = ["labels", categories];
-    const ways = column.kind === "number" ? numbers : column.untyped === true ? [...numbers, labels] : [labels];
+    const ways: [string, () => void][] = column.kind === "time" ? [["times", times]] : column.kind === "number" ? numbers : column.untyped === true ? [...numbers, labels] : [labels];
     ways[0]![1]();
     const place = h("div", { class: "dp-declare-fields" }, ...fields);
     let kinds: HTMLElement | null = null;
@@ -148,12 +175,15 @@ const button = (name: string, onclick: () => void): HTMLButtonElement =>
 
 /** What stands in a refusal after the column's name, where it is about what stands for any other cell. */
 const OTHERWISE = ", any other cell";
+/** A refusal of where times end, which is the second box. */
+const THE_END = /^(the )?end must /;
 
 /** A refusal of the kernel that begins with a column's name belongs to that column's fields, and is told there alone. */
 function blame(store: SessionStore, column: string, bins: BinFields, wrong: ReturnType<typeof fault>, otherwise?: HTMLInputElement): boolean {
     const [own, other] = [`${column}: `, `${column}${OTHERWISE}: `];
     const told = store.planFault ?? "";
-    const input = told.startsWith(other) ? otherwise : told.startsWith(own) ? bins.place.querySelector("input") : null;
+    const boxes = bins.place.querySelectorAll<HTMLInputElement>("input[type=text]");
+    const input = told.startsWith(other) ? otherwise : told.startsWith(own) ? boxes[THE_END.test(told.slice(own.length)) ? 1 : 0] : null;
     if (input == null) return false;
     wrong.show({ words: told.slice((input === otherwise ? other : own).length), at: input });
     store.planFault = null;

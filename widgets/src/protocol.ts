@@ -207,7 +207,7 @@ const readStateShape = shape({
     /** `row`: each row is a unit of its own. */
     unit: shape({ text: text, noun: text, nouns: text, row: maybe(flag) }),
     /** `untyped`: texts that nobody declared, which a question for numbers reads as numbers. */
-    columns: list(shape({ name: text, kind: oneOf("number", "text"), untyped: maybe(flag) })),
+    columns: list(shape({ name: text, kind: oneOf("number", "text", "time"), untyped: maybe(flag) })),
     /** `asks`: for what in each bin, "counts", "sums" or "records"; `each`: by which parts, where it is. */
     questions: list(shape({ id: text, column: text, bins_text: text, bins: countOfBins, asks: maybe(text), each: maybe(text) })),
     /** The public bins that are known of each column. */

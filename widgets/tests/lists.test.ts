@@ -141,6 +141,17 @@ test("a narrow valued list stays inside its width, however long a name is", () =
     expect(chart.textContent).toContain("…");
 });
 
+test("an item that does not fit is written short, and whole in its title", () => {
+    const [long, brief] = ["month 2024-01-01 to 2024-01-31, dest ATL", "2024-01, ATL"];
+    const cells = { items: [long, "ORD"], short: [brief, "O"], maxItems: 2, ended: false, ordered: true };
+    const found = [...cellList(cells, "").querySelectorAll(".dp-cell")];
+    expect(found.map((cell) => [cell.textContent, cell.getAttribute("title")])).toEqual([[brief, long], ["ORD", "ORD"]]);
+    const values = [5, 4].map((value) => ({ value, text: String(value), one: [0, 9] as const, all: null }));
+    const words = (width: number) => [...valuedList(width, cells, values, "").querySelectorAll(".dp-on-ink")].map((cell) => cell.textContent);
+    expect(words(400)).toEqual([brief + long, "ORD"]);
+    expect(words(1600)).toEqual([long, "ORD"]);
+});
+
 test("a hostile item is text and nothing else", () => {
     const evil = "</script><img src=x onerror=alert(1)>";
     const found = cellList({ items: [evil], maxItems: 1, ended: false, ordered: true }, evil);

@@ -378,6 +378,35 @@ test("a column whose kind nobody declared takes whole numbers, intervals, labels
     expect(names(bins)).toContain("No list: keys as they occur");
 });
 
+test("a column of dates takes stretches of time, and says at which end a date is none", async () => {
+    const { kinds, boxes } = declaring({ kind: "time" });
+    const each = kinds!;
+    expect(names(each)).toEqual(["hour", "day", "week", "month", "quarter", "year"]);
+    expect([each.value, shown.el.querySelector(`label[for="${each.id}"]`)!.textContent]).toEqual(["month", "A bin for each"]);
+    const [start, end] = boxes();
+    const alert = shown.el.querySelector<HTMLElement>(".dp-declare [role=alert]")!;
+    const use = async (): Promise<void> => (shown.button("Use these bins").click(), await settle());
+    const asked = shown.host.of("plan").length;
+    for (const [from, to, wrong] of [["", "2014", start], ["2013", "1.1.2014", end], ["2013", "2014-1", end], ["2013 ", "2013-01-01T", end]] as const) {
+        [start!.value, end!.value] = [from, to];
+        await use();
+        expect([alert.hidden, document.activeElement === wrong, wrong!.getAttribute("aria-invalid")]).toEqual([false, true, "true"]);
+        expect(alert.textContent).toContain("Both ends must be dates, like 2012");
+    }
+    expect(shown.host.of("plan")).toHaveLength(asked);
+    const question = { column: "stays", kind: "times", by: "month", underflow: true, overflow: true, missing: false };
+    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "stays: the end must be where a month ends, got 2013-06-15; write 2013-07-01" } });
+    [start!.value, end!.value] = [" 2013", "2013-06-15 "];
+    await use();
+    expect(shown.host.of("plan").at(-1)!.args["question"]).toEqual({ ...question, start: "2013", end: "2013-06-15" });
+    expect([alert.textContent, document.activeElement === end]).toEqual(["the end must be where a month ends, got 2013-06-15; write 2013-07-01", true]);
+    shown.host.answers["plan"] = () => ({ error: { kind: "DomainError", message: "stays: start must be where an hour begins, got 2013-01-01 00:30; write its first minute" } });
+    [start!.value, end!.value, each.value] = ["2013-01-01 00:30", "2013-01-02", "hour"];
+    await use();
+    expect(shown.host.of("plan").at(-1)!.args["question"]).toEqual({ ...question, start: "2013-01-01 00:30", end: "2013-01-02", by: "hour" });
+    expect([start!.getAttribute("aria-invalid"), end!.getAttribute("aria-invalid")]).toEqual(["true", null]);
+});
+
 test("a column whose kind somebody declared takes bins of that kind alone", () => {
     for (const untyped of [{}, { untyped: false }, { untyped: null }]) {
         expect(names(declaring({ kind: "number", ...untyped }).kinds!)).toEqual(["whole numbers", "intervals"]);

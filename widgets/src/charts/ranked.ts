@@ -6,6 +6,8 @@ import { label, line, px, svg, textWidth, tickText } from "./frame";
 
 export interface Cells {
     items: readonly string[];
+    /** The same where there is little room. */
+    short?: readonly string[];
     /** How many items could come. */
     maxItems: number;
     /** The bottom symbol came after the last item. */
@@ -15,6 +17,8 @@ export interface Cells {
 }
 
 export const NO_MORE = "⊥";
+/** What a cell has room for, in px: its width in lists.css without padding and border. */
+const CELL_TEXT = 138;
 const NO_MORE_WORDS = "no more";
 
 /** How many places stayed empty; the bottom symbol takes one. */
@@ -28,7 +32,7 @@ export function cellList(cells: Cells, name: string, ranks = true): HTMLElement 
         cells.ordered ? "ol" : "ul",
         { class: "dp-cells", "aria-label": name },
         ...cells.items.map((item, i) =>
-            h("li", { class: "dp-place" }, rank(i + 1), h("span", { class: "dp-cell", title: item }, item)),
+            h("li", { class: "dp-place" }, rank(i + 1), h("span", { class: "dp-cell", title: item }, named(cells, i, CELL_TEXT))),
         ),
         cells.ended &&
             h(
@@ -62,7 +66,7 @@ const CELL = 24;
 
 /** The same with a released value for each item: a dot with both its bars on one axis from 0, beside its cell. */
 export function valuedList(width: number, cells: Cells, values: readonly Valued[], title: string): SVGSVGElement {
-    const names = [...cells.items, NO_MORE];
+    const names = [...cells.items.map((_, i) => named(cells, i, 0.3 * width - 16)), NO_MORE];
     const wide = Math.min(Math.max(48, ...names.map((name) => textWidth(name) + 16)), Math.max(72, width * 0.3));
     const rows = cells.items.length + (cells.ended ? 1 : 0) + unused(cells);
     const height = TOP + rows * ROW;
@@ -88,9 +92,10 @@ export function valuedList(width: number, cells: Cells, values: readonly Valued[
         chart.append(
             s("rect", { x: 24, y: px(middle - CELL / 2), width: px(wide), height: CELL, rx: 2, class: `dp-cell-box ${kind}` }),
         );
-        const words = item === undefined ? (kind === "dp-cell-bottom" ? NO_MORE : "") : fitted(item, wide - 12);
-        if (words !== "")
-            chart.append(label(24 + wide / 2, middle + 4, words, "middle", item === undefined ? "dp-strong" : "dp-on-ink"));
+        const words = item === undefined ? (kind === "dp-cell-bottom" ? NO_MORE : "") : fitted(names[i]!, wide - 12);
+        const written = label(24 + wide / 2, middle + 4, words, "middle", item === undefined ? "dp-strong" : "dp-on-ink");
+        if (item !== undefined && words !== item) written.append(s("title", {}, item));
+        if (words !== "") chart.append(written);
         const value = values[i];
         if (value !== undefined) chart.append(...marks(value, x, middle));
     }
@@ -111,6 +116,12 @@ function marks({ value, text, one, all }: Valued, x: (count: number) => number, 
         s("circle", { cx: px(x(value)), cy: px(y), r: 4, class: "dp-value" }),
         label(x(value), y - 8, text, "middle", "dp-strong"),
     ];
+}
+
+/** An item in full where it fits, else its short name. */
+function named({ items, short }: Cells, i: number, width: number): string {
+    const item = items[i]!;
+    return textWidth(item) <= width ? item : (short?.[i] ?? item);
 }
 
 function fitted(text: string, width: number): string {

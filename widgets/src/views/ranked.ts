@@ -65,8 +65,8 @@ export const rankedView: ResultView<Listed> = {
     table: listTable,
 };
 
-function cellsOf({ list, labels }: Listed): Cells {
-    return { items: labels, maxItems: Number(list.places), ended: list.ended, ordered: list.ordered };
+function cellsOf({ list, labels, short_labels }: Listed): Cells {
+    return { items: labels, short: short_labels, maxItems: Number(list.places), ended: list.ended, ordered: list.ordered };
 }
 
 function valuesOf(result: Listed, beta: string): Valued[] {
