@@ -159,9 +159,11 @@ def test_months_of_a_column_of_dates_are_declared_alone_and_as_parts(lab: Lab, b
         # Eight draws with scale 5: one of them is off by 200 or more with probability below 1e-16.
         assert notebook.ask(f"TRUE = {true}; print({error} < 200)").strip() == "True"
         question.get_by_label("by column", exact=True).select_option("ward")
+        expect(question.get_by_text("3 bins.", exact=False)).to_be_visible()  # those that it opened with
+        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
         fields.get_by_label("Labels, separated by commas").fill("east, west")
         fields.get_by_role("button", name="Use these bins").click()
-        expect(question.get_by_text("3 bins.", exact=False)).to_be_visible()
+        expect(question.get_by_text("ward east, west or all others", exact=False)).to_be_visible()
         question.get_by_label("for each", exact=True).select_option("day")
         expect(question.get_by_text("For each month of day", exact=False)).to_be_visible()
         notebook.screenshot("parts")
