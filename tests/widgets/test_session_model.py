@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow
 import pytest
 
 import dpviz as dv
@@ -468,17 +469,19 @@ def test_a_column_of_a_csv_file_that_a_person_declared_is_offered_as_declared(
 def test_texts_in_which_the_source_reads_no_numbers_are_offered_as_texts_alone(tmp_path: Path, source: Any) -> None:
     page = opened_on(source(FRAME), ledger=tmp_path / "frame.ledger")
     columns = json.loads(page.model.mirrors()["state"])["columns"]
-    assert columns == [{"name": "code", "kind": "text", "untyped": False}]
+    code = {"name": "code", "kind": "text", "untyped": False}
+    assert columns == [code, {"name": "seen", "kind": "time", "untyped": False}]
     assert not page.ask("plan", **{**plan_args(page), "question": integers("code", 0, 40)})["ok"]
 
 
 @pytest.mark.parametrize("source", [lambda frame: frame, dv.sources.duckdb])
 def test_a_page_is_offered_no_column_that_cannot_be_counted(tmp_path: Path, source: Any) -> None:
-    page = opened_on(source(FRAME[["seen", "code"]]), ledger=tmp_path / "times.ledger")
-    assert [column["name"] for column in json.loads(page.model.mirrors()["state"])["columns"]] == ["code"]
+    table = pyarrow.table({"photo": [[1], [2], [3]], "seen": FRAME["seen"], "code": FRAME["code"]})
+    page = opened_on(source(table), ledger=tmp_path / "photo.ledger")
+    assert [column["name"] for column in json.loads(page.model.mirrors()["state"])["columns"]] == ["seen", "code"]
     assert page.model.sheet.to_json()["question"]["column"] == "code"
     with pytest.raises(ParameterError, match="a workbench needs a column to count by"):
-        opened_on(source(FRAME[["seen"]]), ledger=tmp_path / "none.ledger")
+        opened_on(source(table.select(["photo"])), ledger=tmp_path / "none.ledger")
 
 
 @pytest.mark.parametrize("kind", ["number", "text"])
