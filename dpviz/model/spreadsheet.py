@@ -8,7 +8,10 @@ that, so that nothing is lost: `plain` takes the one apostrophe away again. Numb
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
+
+from dpviz.exact import text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,4 +53,7 @@ def comment(words: str) -> str:
 
 
 def _cell(value: Any) -> Any:
+    """A cell as it is written: of a fraction the decimal, where it has a finite one."""
+    if isinstance(value, Fraction):
+        return text(value)
     return guarded(value) if isinstance(value, str) else value

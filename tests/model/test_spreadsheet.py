@@ -31,10 +31,10 @@ def test_the_text_is_had_back_and_two_texts_are_never_one_cell(cell: str) -> Non
 
 
 def test_a_table_is_read_back_but_for_the_apostrophes() -> None:
-    values: list[Any] = [Fraction(-1, 2), -3, 4]
+    values: list[Any] = [Fraction(-1, 2), Fraction(4, 3), 4]
     frame = pd.DataFrame({"=bin": ["=a", "-5", "b, c"], "value": pd.Series(values, dtype=object), "low": [-1, -2, -3]})
     rows = list(csv.reader(io.StringIO(csv_text(frame), newline="")))
-    assert rows == [["'=bin", "value", "low"], ["'=a", "-1/2", "-1"], ["-5", "-3", "-2"], ["b, c", "4", "-3"]]
+    assert rows == [["'=bin", "value", "low"], ["'=a", "-0.5", "-1"], ["-5", "4/3", "-2"], ["b, c", "4", "-3"]]
     assert frame["=bin"].tolist() == ["=a", "-5", "b, c"], "the frame itself is left alone"
     assert comment("a\n=b\r\nc") == "# a =b c\n"
 

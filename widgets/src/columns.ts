@@ -203,7 +203,7 @@ export const texts: Reader<Texts> = (value, where) =>
     value instanceof Bytes ? value : new Listed(list(text)(value, where));
 
 export const numbers: Reader<Numbers> = (value, where) =>
-    value instanceof Whole || value instanceof Floats ? value : new Counts(list(exact)(value, where));
+    value instanceof Whole || value instanceof Floats ? value : new Counts(list(exact)(value instanceof Written ? listOf(value) : value, where));
 
 const readColumn = shape({
     name: text,

@@ -51,6 +51,12 @@ function column(head: Record<string, unknown>, ...parts: unknown[]): unknown {
 const whole = (...values: bigint[]): Numbers =>
     numbers(column({ type: "int64", rows: String(values.length) }, int64(...values)), "it");
 
+test("numbers of many rows that are no whole ones come as texts beside the JSON, and are told digit for digit", () => {
+    const read = numbers(column({ type: "text", rows: "3" }, written("400.37", "-0.01", "5")), "it");
+    expect([listOf(read), read.near(0), read.top()]).toEqual([["400.37", "-0.01", "5"], 400.37, 0]);
+    expect(() => numbers(column({ type: "text", rows: "1" }, written("b")), "it")).toThrow(Malformed);
+});
+
 test("whole numbers are told digit for digit, wherever their bytes begin", () => {
     const given = [0n, -1n, 2n ** 53n + 1n, MOST, -(2n ** 63n), 7n];
     const read = whole(...given);

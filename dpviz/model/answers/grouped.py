@@ -46,7 +46,10 @@ MOST_ENDS: Final = 5_000
 """So many values have intervals of their own on a page, where these differ from value to value."""
 
 PLACES: Final = 3
-"""A page draws values that are no whole numbers to so many places."""
+"""A page draws values that are no short decimals to so many places."""
+
+DIGITS: Final = 15
+"""A decimal of so many characters is a float that is written as it is."""
 
 ONE = "read the answer about one part: release.groups[...]"
 
@@ -267,13 +270,16 @@ class Grouped(Answer):
 
 
 def _pictured(values: Values) -> NDArray[Any]:
-    """Numbers as a page draws them: whole ones as they are, others to three places, enclosures by their middles."""
+    """Numbers as a page draws them: whole ones and short decimals, as sums in small steps are, as they are, others to
+    three places, enclosures by their middles."""
     if isinstance(values, np.ndarray):
         return values
     middles = [between(value).middle for value in values]
     if all(one.denominator == 1 for one in middles):
         return np.array([int(one) for one in middles], dtype=np.int64)
-    return np.array([round(float(one), PLACES) for one in middles]) + 0.0  # which makes -0.0 a 0
+    short = [len(text(one)) <= DIGITS and "/" not in text(one) for one in middles]
+    drawn = [float(one) if told else round(float(one), PLACES) for one, told in zip(middles, short, strict=True)]
+    return np.array(drawn) + 0.0  # which makes -0.0 a 0
 
 
 def _joined(name: str, columns: Sequence[NDArray[Any]], orders: Sequence[NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
+from dpviz.exact import text
 from dpviz.model.answers.base import (
     LARGEST_VIEW,
     Answer,
@@ -20,6 +21,7 @@ from dpviz.model.answers.base import (
     Packed,
     Points,
     Reading,
+    Values,
     View,
     bars_json,
     columns_of,
@@ -56,6 +58,7 @@ class SparseTable(Answer):
     """Released values of a few bins, ascending by label; every other bin of the domain reads 0.
 
     labels  bin numbers of a declared domain, or key texts where the keys were not declared
+    values  as they were drawn and as they are stored: whole steps of the question. `read` gives them in its unit
     """
 
     kind: ClassVar[str] = "sparse"
@@ -123,12 +126,15 @@ class SparseTable(Answer):
     def run(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
-    def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
+    def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
+        """Values in the unit of the question: a count as it was drawn, a sum as its steps times their size."""
         self._reader(reader)
         if points is None or isinstance(points, slice):
-            return self.values[rows_or(points, len(self.values))]
-        known: dict[int | str, int] = dict(zip(self.labels, self.values.tolist(), strict=True))
-        return np.array([known.get(point, 0) for point in points], dtype=np.int64)
+            steps = self.values[rows_or(points, len(self.values))]
+        else:
+            known: dict[int | str, int] = dict(zip(self.labels, self.values.tolist(), strict=True))
+            steps = np.array([known.get(point, 0) for point in points], dtype=np.int64)
+        return in_units(steps, reading.question.aggregate.step)
 
     def shown_of(self, points: Sequence[Any]) -> int:
         """How many of these points are shown. A range may hold more bins than can be listed."""
@@ -136,13 +142,14 @@ class SparseTable(Answer):
         return sum(label in inside for label in self.labels)
 
     def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
-        """The values of what is shown; all else reads 0."""
+        """The sum of the values that are shown, in the unit of the question; all else reads 0."""
         self._reader(reader)
+        step = reading.question.aggregate.step
         total = Fraction(0)
         for points, weight in query.parts:
             inside = Members(points)
             shown = np.array([label in inside for label in self.labels], dtype=np.bool_)
-            total += weight * whole_sum(self.values[shown])
+            total += weight * step * whole_sum(self.values[shown])
         return total
 
     def remark(self, reading: Reading) -> str:
@@ -151,6 +158,8 @@ class SparseTable(Answer):
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
         domain, drawn = reading.question.domain, len(self.labels) <= LARGEST_VIEW
         labels = shown_labels(self.labels, domain) if drawn else []
+        values = self.read(reading) if drawn else ()
+        fractions = {"values": [text(Fraction(value)) for value in values]} if isinstance(values, list) else {}
         return View(
             kind="histogram" if drawn else "large",
             header={
@@ -166,9 +175,28 @@ class SparseTable(Answer):
                 "list": None,
                 "bars": bars_json(self, reading, betas),
                 "strips": strips_json(self, reading),
+                **fractions,
             },
-            arrays={"values": self.values} if drawn else {},
+            arrays={"values": values} if isinstance(values, np.ndarray) else {},
         )
+
+
+LARGEST: Final = 1 << 62
+"""Up to here a value and its interval are whole numbers of 64 bits."""
+
+
+def in_units(steps: NDArray[np.int64], step: Fraction) -> NDArray[np.int64] | list[Fraction]:
+    """Values in whole steps as what they are worth: an array where all are whole numbers of 64 bits, else fractions.
+
+    >>> in_units(np.array([3, -1]), Fraction(5)).tolist(), in_units(np.array([3, -1]), Fraction(1, 100))
+    ([15, -5], [Fraction(3, 100), Fraction(-1, 100)])
+    """
+    if step == 1:
+        return steps
+    largest = max(map(abs, (int(steps.min()), int(steps.max())))) if len(steps) else 0
+    if step.denominator == 1 and largest * step <= LARGEST:
+        return steps * np.int64(int(step))
+    return [value * step for value in steps.tolist()]
 
 
 protect_module(vars())

@@ -21,6 +21,7 @@ from dpviz.model.laws.count_noise import NoiseLaw, inside, least
 from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
+from dpviz.model.words import shown
 from dpviz.privacy.unit import Unit
 
 
@@ -72,7 +73,7 @@ def hidden_below(
     noise: Callable[[Query], SumError],
     query: Query,
     answer: SparseTable,
-    threshold: int | None,
+    threshold: int | Fraction | None,
     occupied: int | None,
     *,
     fixed: bool = True,
@@ -87,7 +88,7 @@ def hidden_below(
     and for weights below 0 with both ends exchanged. Bins that are empty and not shown are not off at all.
 
     noise      the error of a sum of counts that are clamped with this noise
-    threshold  None where nothing says how high a count may be that is not shown
+    threshold  in the unit of the query; None where nothing says how high a count may be that is not shown
     occupied   how many bins can be off, from public things; None where only the number of points tells
     fixed      whether the threshold was fixed before the draw: then it bounds the bias, too
     """
@@ -123,7 +124,7 @@ def hidden_below(
         over_more=_sum_of(above),
         under_more=_sum_of(below),
         by="sums of max(Z, 0) and of max(-Z, 0)"
-        + ("" if threshold is None else f", and {threshold:,} for each bin that is not shown"),
+        + ("" if threshold is None else f", and {shown(threshold)} for each bin that is not shown"),
         why=plain.why
         or ("Nothing is shown, so nothing says how high a count is that is not." if threshold is None else ""),
         bias_words=SELECTED,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,15 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
 from dpviz.laws.geometric import above_bounds
-from dpviz.model.answers import Answer, Reading
+from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, least
-from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.laws.stability import StabilityLaw, hidden_below
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.measures import Measure, look_ups
 from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
 
 
@@ -102,10 +103,16 @@ class ThresholdLaw(StoredLaw):
         return (*without_floors(super().measures(question), question), look_ups(self.error))
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
-        """As under Stability, where empty bins are never shown and values are counts."""
-        if self.cut.certain or self.step != 1 or self.cut.signed:
+        """As under Stability, in the unit of the question, where empty bins are never shown and no value is below 0."""
+        if self.cut.certain or self.cut.signed:
             return super().linear(query, answer, reading, reader)
-        return self.stability.linear(query, answer, reading, reader)
+        law = self.stability
+
+        def noise(asked: Query) -> SumError:
+            """Noise is drawn on whole steps."""
+            return law.noise.clamped_sum(Query(tuple((points, w * self.step) for points, w in asked.parts)), top=True)
+
+        return hidden_below(noise, query, cast(SparseTable, answer), law.threshold * self.step, law.n)
 
 
 def without_floors(measures: tuple[Measure, ...], question: Question) -> tuple[Measure, ...]:
