@@ -26,7 +26,9 @@ OPENERS: Final[tuple[tuple[Callable[[Hidden[Any]], bool], Callable[..., Source]]
 SOURCE: Final = ("name", "columns", "check", "count")
 
 
-def as_source(data: object, name: str | None = None, schema: Mapping[str, str] | None = None) -> Source:
+def as_source(
+    data: object, name: str | None = None, schema: Mapping[str, str | tuple[str, str]] | None = None
+) -> Source:
     """The source for what a user points a session at.
 
     A pandas DataFrame; a polars DataFrame, an Arrow table or the path of a .parquet or .csv file, which DuckDB counts;

@@ -21,23 +21,21 @@ import numpy as np
 
 from dpviz.engines.equal_widths import EqualWidths, tried_on
 from dpviz.engines.reading import (
-    AROUND,
-    DECIMAL,
     ENDLESS,
     EXACT,
-    LONGEST,
     NARROW,
     NONE,
-    PLAIN,
     as_written,
     holds,
     least,
+    malformed,
     missing,
     other,
     over,
     under,
 )
 from dpviz.engines.steps import Scale
+from dpviz.engines.written import AROUND, LONGEST, PLAIN, Marks
 from dpviz.model import times
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
@@ -81,13 +79,16 @@ class Read(ABC):
         """The float of 64 bits that is nearest to the number, null where there is none."""
 
 
-def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
-    """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them."""
+def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None) -> Read:
+    """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them.
+
+    odd  where values were read from texts when the table was opened: whether one was there and could not be read
+    """
     dtype = value.type()
     if kind == "time":
         value = value if dtype.is_date() else _plain_time(value)
         moments = _microseconds(value)
-        return Times(moments, np.dtype(np.int64), moments, value)
+        return Times(moments, np.dtype(np.int64), moments, odd, value)
     if numbers is not None and kind == "number":
         return numbers
     if kind == "text":
@@ -99,7 +100,7 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None) -> Read:
     held, raw = np.dtype(str(dtype.copy(nullable=True))), value
     if dtype.is_floating():
         value = ibis.cases((value.isnan(), ibis.null(dtype)), else_=value)
-    return Numbers(value, held, raw)
+    return Numbers(value, held, raw, odd)
 
 
 @ibis.udf.scalar.builtin(name="date_part", signature=(("string", "timestamp"), "decimal(8, 6)"))  # type: ignore[untyped-decorator]
@@ -232,11 +233,13 @@ class Numbers(Read):
     """Integers or floats of a NumPy type; NaN is null, floats may be infinite.
 
     raw  the column as it lies, NaN among it: no engine finds NaN both at least one number and below another
+    odd  whether a text was there that is no number, or no date; None where the column never was one of texts
     """
 
     value: Any
     dtype: np.dtype[Any]
     raw: Any
+    odd: Any = None
 
     @property
     def whole(self) -> bool:
@@ -252,6 +255,14 @@ class Numbers(Read):
         return self.value.cast("float64")
 
     def assign_bins(self, domain: Domain, numbers: str) -> Any:
+        if self.odd is None:
+            return self._bins(domain, numbers)
+        assert isinstance(domain, CategoryDomain | IntegerDomain | IntervalDomain | TimeDomain)
+        beside = other(domain) if isinstance(domain, CategoryDomain) else malformed(domain)
+        return ibis.ifelse(self.odd, number(beside, numbers), self._bins(domain, numbers))
+
+    def _bins(self, domain: Domain, numbers: str) -> Any:
+        """The same for values that are no texts."""
         if isinstance(domain, IntegerDomain):
             return self._integers(domain, numbers)
         if isinstance(domain, IntervalDomain):
@@ -425,7 +436,10 @@ class TextNumbers(Read):
             placed = self._intervals(domain, numbers)
         return ibis.cases(
             (~self.present, number(missing(domain), numbers)),
-            (self.real.isnull(), number(other(domain) if isinstance(domain, CategoryDomain) else NONE, numbers)),
+            (
+                self.real.isnull(),
+                number(other(domain) if isinstance(domain, CategoryDomain) else malformed(domain), numbers),
+            ),
             else_=placed,
         )
 
@@ -508,7 +522,7 @@ class Times(Numbers):
         inside = self.value >= self._at(domain.start), self.value < self._at(domain.end)
         return inside if _alone(domain) else ()
 
-    def assign_bins(self, domain: Domain, numbers: str) -> Any:
+    def _bins(self, domain: Domain, numbers: str) -> Any:
         assert isinstance(domain, TimeDomain)
         step = (self._stretches(domain) if domain.by in times.LENGTHS else self._months(domain)).cast(numbers)
         return ibis.cases(
@@ -534,7 +548,7 @@ class Times(Numbers):
 
 def _alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:
     """Whether a row below, above or without a number is in no bin."""
-    return {under(domain), over(domain), missing(domain)} == {NONE}
+    return {under(domain), over(domain), missing(domain), malformed(domain)} == {NONE}
 
 
 def floats_of_decimals(value: Any) -> Any:
@@ -556,7 +570,7 @@ def with_steps(rows: Any, scale: Scale) -> Any:
     )
 
 
-def text_numbers(table: Any, names: Sequence[str]) -> tuple[Any, dict[str, TextNumbers]]:
+def text_numbers(table: Any, names: Sequence[str], marks: Marks = PLAIN) -> tuple[Any, dict[str, TextNumbers]]:
     """The table with the numbers that stand in some columns of texts, and where they are found.
 
     They are columns of the table, not expressions, so that an engine reads each text once.
@@ -566,8 +580,10 @@ def text_numbers(table: Any, names: Sequence[str]) -> tuple[Any, dict[str, TextN
     for name in names:
         text = table[name]
         short = text.length() <= LONGEST
-        real = short & text.re_search(anchored(f"{DECIMAL}|{ENDLESS}"))
-        plain = short & text.re_search(anchored(PLAIN))
+        real = short & text.re_search(anchored(f"{marks.real}|{ENDLESS}"))
+        plain = short & text.re_search(anchored(marks.whole))
+        text = text.replace(marks.thousands, "") if marks.thousands else text
+        text = text.replace(marks.decimal, ".") if marks.decimal != "." else text
         found[name] = fresh("real", [*table.columns, *added]), fresh("whole", [*table.columns, *added])
         added[found[name][0]] = ibis.ifelse(real, text, ibis.null("string")).try_cast("float64")
         added[found[name][1]] = ibis.ifelse(plain, text, ibis.null("string")).try_cast(WIDE)

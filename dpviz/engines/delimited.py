@@ -10,8 +10,11 @@ stands for itself, but then the record must not go on over several lines. Empty 
 fewer fields than the first line has names lacks its last values; one that has more is dropped. Where a line begins no
 record of this kind, or one of more than 16 MiB, this line is dropped, and reading goes on with the next: so an
 unbalanced quote costs its own line and turns no other line inside out. A value that is not text in the declared
-encoding is missing, and so is one that pandas takes for missing (`NA`, `nan`, nothing at all). Of a compressed file,
-what cannot be decompressed is not there.
+encoding is missing, and so is one that pandas takes for missing (`NA`, `nan`, nothing at all, in quotes or not). Of a
+compressed file, what cannot be decompressed is not there.
+
+A value of a column that is declared as dates or clock readings is read as `written.py` has it; one that is there and
+not written so is malformed, for which a domain may have a bin.
 
 Files are read in blocks. Where all of a block is well formed, which is decided on whole arrays, Arrow splits it; else
 it is split here, record by record, with the same outcome.
@@ -19,10 +22,11 @@ it is split here, record by record, with the same outcome.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -33,6 +37,7 @@ import pyarrow.csv  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from dpviz.boundary import kind_of
+from dpviz.engines.written import PLAIN, Format, Marks
 from dpviz.errors import ParameterError
 
 MISSING: Final = (
@@ -68,9 +73,12 @@ class Dialect:
     delimiter: bytes = b","
     quote: bytes = b'"'
     encoding: str = "utf-8"
+    marks: Marks = PLAIN
 
     @classmethod
-    def of(cls, delimiter: object, quote: object, encoding: object) -> Dialect:
+    def of(
+        cls, delimiter: object, quote: object, encoding: object, decimal: object = None, thousands: object = None
+    ) -> Dialect:
         """A dialect from what a person types. Raises ParameterError."""
         if not isinstance(delimiter, str) or not _is_mark(delimiter):
             raise ParameterError.of(
@@ -89,7 +97,7 @@ class Dialect:
                 "encoding must be one that Python knows for files",
                 'write encoding="latin-1"',
             )
-        return cls(delimiter.encode(), quote.encode(), name)
+        return cls(delimiter.encode(), quote.encode(), name, Marks.of(decimal, thousands))
 
 
 def _is_mark(given: str) -> bool:
@@ -111,7 +119,8 @@ def _encoding(given: object) -> str:
 def stream(path: Path, encoding: str) -> Iterator[bytes]:
     """A file in blocks, in UTF-8; what cannot be decompressed is not there."""
     with path.open("rb") as file:
-        blocks = _unpacked(file) if path.name.endswith(".gz") else iter(lambda: file.read(BLOCK), b"")
+        unpacked = UNPACKED.get(path.suffix.lower())
+        blocks = iter(lambda: file.read(BLOCK), b"") if unpacked is None else unpacked(file)
         if encoding == "utf-8":
             yield from blocks
             return
@@ -136,6 +145,44 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
             packed = member.unconsumed_tail or member.unused_data
             if not packed and not block and not (packed := file.read(BLOCK)):
                 return
+
+
+def _unpacked_bz2(file: BinaryIO) -> Iterator[bytes]:
+    """What a bzip2 file holds, stream by stream, up to the first thing that is none."""
+    packed = file.read(BLOCK)
+    while packed or (packed := file.read(BLOCK)):
+        member = bz2.BZ2Decompressor()
+        while not member.eof:
+            try:
+                block = member.decompress(packed, BLOCK)
+            except OSError:
+                return
+            if block:
+                yield block
+            packed = b""
+            if member.needs_input and not (packed := file.read(BLOCK)):
+                return
+        packed = member.unused_data
+
+
+def _unpacked_zst(file: BinaryIO) -> Iterator[bytes]:
+    """What a Zstandard file holds, up to the first thing that is none."""
+    try:
+        with pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd") as unpacked:
+            while block := unpacked.read(PIECE):
+                yield block
+    except OSError:
+        return
+
+
+PIECE: Final = 1 << 16
+"""So many bytes are asked of a Zstandard file at a time: where it is damaged, those before are there."""
+UNPACKED: Final[dict[str, Callable[[BinaryIO], Iterator[bytes]]]] = {
+    ".gz": _unpacked,
+    ".bz2": _unpacked_bz2,
+    ".zst": _unpacked_zst,
+}
+"""How compressed files are read, by the ending of their names."""
 
 
 class Blocks:
@@ -205,6 +252,25 @@ def opened(path: Path, dialect: Dialect) -> tuple[tuple[str, ...] | None, Iterat
 def fields(width: int) -> list[str]:
     """What the columns of a batch are called; their own names come later."""
     return [f"c{at}" for at in range(width)]
+
+
+def read_as(width: int, formats: Mapping[int, Format]) -> Any:
+    """The schema of batches whose columns at some places are read by a format. After all columns comes, for each of
+    those, whether a value was there and could not be read."""
+    kinds = {"time": pyarrow.timestamp("us"), "number": pyarrow.int64()}
+    columns = [(name, kinds[formats[at].kind] if at in formats else pyarrow.string())
+               for at, name in enumerate(fields(width))]  # fmt: skip
+    return pyarrow.schema([*columns, *((f"m{at}", pyarrow.bool_()) for at in formats)])
+
+
+def converted(batch: Any, formats: Mapping[int, Format]) -> Any:
+    """A batch of texts as `read_as` has it."""
+    columns, odd, schema = list(batch.columns), [], read_as(batch.num_columns, formats)
+    for at, format in formats.items():
+        values, absent, malformed = format.values(columns[at])
+        columns[at] = pyarrow.array(values, mask=absent | malformed).cast(schema.field(at).type)
+        odd.append(pyarrow.array(malformed))
+    return pyarrow.record_batch([*columns, *odd], schema=schema)
 
 
 def batches(blocks: Blocks, dialect: Dialect, width: int) -> Iterator[Any]:

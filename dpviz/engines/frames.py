@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow  # type: ignore[import-untyped]
 
 from dpviz.engines.pandas_source import inferred
-from dpviz.engines.reading import LONGEST, NONE, Plain, label_of, read
+from dpviz.engines.reading import NONE, Plain, label_of, read, read_written
+from dpviz.engines.written import LONGEST, Format
 from dpviz.errors import unwritable
 
 NO_NUMBER: Final = "no number"
@@ -34,6 +35,14 @@ def column(values: Any, kind: str | None = None) -> Any:
     names = [_digits(value) if kind == "number" else label_of(value) for value in listed.plain]
     held = [None if name is None or unwritable(name) else name for name in names]
     return pyarrow.array(held, pyarrow.large_string()).take(pyarrow.array(listed.codes, mask=listed.codes == NONE))
+
+
+def written(values: Any, format: Format) -> tuple[Any, Any]:
+    """A column whose texts are read by a declared format, and which of its values are there and could not be read."""
+    found = read_written(values, format)
+    kind = pyarrow.timestamp("us") if format.kind == "time" else pyarrow.int64()
+    held = pyarrow.array(found.values, mask=found.missing).cast(kind)
+    return held, pyarrow.array(found.malformed)
 
 
 def _digits(value: Plain) -> str:

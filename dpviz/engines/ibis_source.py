@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import ibis
@@ -25,8 +25,9 @@ from dpviz.engines.columns import (
 )
 from dpviz.engines.files import Opened
 from dpviz.engines.queries import Columns, DuckDB, Engine, Rows, Spark, answers, ask
-from dpviz.engines.schema import Schema, called, declared
+from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
+from dpviz.engines.written import PLAIN, Marks
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
@@ -92,19 +93,22 @@ class IbisSource(Unstored, Source):
     The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
     """
 
-    __slots__ = ("_engine", "_files", "_prepared", "_schema", "_stored", "_table", "_top", "_untyped")
+    __slots__ = ("_engine", "_files", "_marks", "_odd", "_prepared", "_schema", "_stored", "_table", "_top", "_untyped")
 
     def __init__(
         self,
         table: object,
         *,
         name: str,
-        schema: Mapping[str, str] | None = None,
+        schema: Mapping[str, Declared] | None = None,
         approximate: bool = False,
         ties: Literal["label", "unknown"] = "label",
         files: Sequence[Opened] = (),
         untyped: bool = False,
         measured: bool = False,
+        marks: Marks = PLAIN,
+        odd: Mapping[str, str] | None = None,
+        written: Mapping[str, str] | None = None,
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -123,10 +127,11 @@ class IbisSource(Unstored, Source):
                 as_given(ties), 'ties must be "label" or "unknown"', 'write ties="unknown", which always holds'
             )
         name = called(name)
-        self._files = tuple(files)
+        self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
         self._engine = withhold_errors(_engine, held)
         self._table = held = withhold_errors(_ordered_as_text, held, self._engine)
-        self._stored = withhold_errors(_stored, held)
+        every = withhold_errors(_stored, held)
+        self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
         for column in columns:
             stored = self._stored[column.name]
@@ -140,13 +145,22 @@ class IbisSource(Unstored, Source):
         self._untyped = frozenset(texts if untyped else ()) - frozenset(schema or ())
         readable = frozenset(texts if measured else ()) - collated
         either = self._untyped & readable
+        numbers = {one.name for one in columns if one.kind == "number"}
+        read = {name for name in texts if name in readable or name in numbers}
+        said = {**dict.fromkeys(read, f"numbers as {marks.said}"), **(written or {})}
         columns = tuple(
-            Column(one.name, "collated text" if one.name in collated else one.kind, untyped=one.name in either)
+            Column(
+                one.name,
+                "collated text" if one.name in collated else one.kind,
+                untyped=one.name in either,
+                written=said.get(one.name, ""),
+            )
             for one in columns
         )
         decimals = frozenset(name for name, stored in self._stored.items() if stored.startswith("decimal"))
         timed = frozenset(withhold_errors(_timed, held))
-        self._schema = Schema(name, columns, measured=readable, summed=decimals, timed=timed)
+        parsed = frozenset(read) | frozenset(self._odd)
+        self._schema = Schema(name, columns, measured=readable, summed=decimals, timed=timed, parsed=parsed)
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -203,7 +217,7 @@ class IbisSource(Unstored, Source):
         Earlier versions took these kinds from the rows; a ledger that holds them still belongs to its data.
         """
         columns = [
-            Column(one.name, kinds[one.name], untyped=one.untyped and kinds[one.name] == "text")
+            replace(one, kind=kinds[one.name], untyped=one.untyped and kinds[one.name] == "text")
             if one.name in self._untyped and one.name in kinds
             else one
             for one in self.columns
@@ -263,7 +277,7 @@ class IbisSource(Unstored, Source):
         if found is None:
             try:
                 found = withhold_errors(
-                    _prepared, self._engine, self._table, self._schema.columns, question, unit, need
+                    _prepared, self._engine, self._table, self._schema.columns, question, unit, need, self._reading
                 )
             except ReleaseFailed:
                 raise SchemaError.of(
@@ -273,6 +287,10 @@ class IbisSource(Unstored, Source):
                 self._prepared.pop(oldest, None)  # another thread may have been first
             self._prepared[asking] = found
         return found
+
+    @property
+    def _reading(self) -> Reading:
+        return Reading(self._marks, self._odd)
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count or sum up rows, of users inside the unit's bounds, in the engine. Filters come first, then the bounds.
@@ -308,14 +326,39 @@ def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
 # ---------------------------------------------------------------- what is asked
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the texts of a table are read.
+
+    marks  what stands before fractions and between thousands
+    odd    by column that was read by a format, the column that says where a text is there and could not be read
+    """
+
+    marks: Marks = PLAIN
+    odd: Mapping[str, str] = field(default_factory=dict)
+
+
 def _prepared(
-    engine: Engine, held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need
+    engine: Engine,
+    held: Hidden[Any],
+    columns: Sequence[Column],
+    question: Question,
+    unit: Unit,
+    need: Need,
+    reading: Reading,
 ) -> Hidden[Any]:
     """The query in the engine's own words."""
-    return Hidden(engine.prepared(asked(held, columns, question, unit, need).take()))
+    return Hidden(engine.prepared(asked(held, columns, question, unit, need, reading).take()))
 
 
-def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit: Unit, need: Need) -> Hidden[Any]:
+def asked(
+    held: Hidden[Any],
+    columns: Sequence[Column],
+    question: Question,
+    unit: Unit,
+    need: Need,
+    reading: Reading,
+) -> Hidden[Any]:
     """The query that counts or sums up: a label and a whole number for each bin that is not empty, or for the largest
     ones in order."""
     table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
@@ -329,9 +372,13 @@ def asked(held: Hidden[Any], columns: Sequence[Column], question: Question, unit
     table, found = text_numbers(
         table,
         [name for name in names if table[name].type().is_string() and (kinds[name] == "number" or name in measured)],
+        reading.marks,
     )
     decimals = {name for name in names if table[name].type().is_decimal()}
-    cells = {name: read(table[name], kinds[name], found.get(name)) for name in names if name not in decimals}
+    odd = {name: table[column] for name, column in reading.odd.items()}
+    cells = {
+        name: read(table[name], kinds[name], found.get(name), odd.get(name)) for name in names if name not in decimals
+    }
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     fallback = question.fallback
     if need in (StatisticKind.ONES, StatisticKind.BITS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
 from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
-from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read
-from dpviz.engines.schema import Schema, called, declared
+from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read, read_written
+from dpviz.engines.schema import Declared, Schema, called, declared, formats_of
 from dpviz.engines.steps import Scale, steps_of
+from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
@@ -51,9 +53,9 @@ class PandasSource(Unstored, Source):
     would type a number, and True is 1.
     """
 
-    __slots__ = ("_cells", "_kept", "_schema")
+    __slots__ = ("_cells", "_formats", "_kept", "_schema")
 
-    def __init__(self, frame: object, *, name: str, schema: Mapping[str, str] | None = None) -> None:
+    def __init__(self, frame: object, *, name: str, schema: Mapping[str, Declared] | None = None) -> None:
         held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
         name, schema = shown(name), shown(schema)
         if not is_a(held.take(), pd.DataFrame):
@@ -61,8 +63,18 @@ class PandasSource(Unstored, Source):
                 held.kind, "data must be a pandas DataFrame", "give a DataFrame, or open other data with dv.Session"
             )
         name = called(name)
-        columns = declared(withhold_errors(_inferred, held), schema)
-        self._schema = Schema(name, columns, timed=frozenset(withhold_errors(_timed, held)))
+        texts = frozenset(withhold_errors(texts_of, held))
+        columns = declared(withhold_errors(inferred_kinds, held), schema, texts)
+        self._formats = formats_of(schema, columns)
+        timed = frozenset(withhold_errors(_timed, held)) | {
+            one.name for one in columns if one.written and one.kind == "time"
+        }
+        parsed = {one.name for one in columns if one.name in texts and (one.kind == "number" or one.written)}
+        columns = tuple(
+            replace(one, written=f"numbers as {PLAIN.said}") if one.name in parsed and not one.written else one
+            for one in columns
+        )
+        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed))
         self._cells = Hidden(withhold_errors(_copied, held))
         self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
@@ -123,7 +135,9 @@ class PandasSource(Unstored, Source):
         cells = self._cells.take()
         cell = cells[name]
         if not isinstance(cell, Reading):
-            cells[name] = cell = read(cell, self._schema.read_as(name))
+            format = self._formats.get(name)
+            cell = read(cell, self._schema.read_as(name)) if format is None else read_written(cell, format)
+            cells[name] = cell
         return cell
 
     def _dense(self, question: Question, unit: Unit) -> Statistic:
@@ -272,10 +286,17 @@ def largest(sparse: SparseCounts, need: Top) -> TopCounts:
     return TopCounts(labels[kept].tolist(), counts[kept], int(counts[after].sum()))
 
 
-def _inferred(held: Hidden[pd.DataFrame]) -> list[tuple[Any, str]]:
+def inferred_kinds(held: Hidden[pd.DataFrame]) -> list[tuple[Any, str]]:
     """The frame's columns and the kinds that their dtypes stand for; a name that is not text stays hidden."""
     found = held.take().dtypes.items()
     return [(name if isinstance(name, str) else Hidden(name), inferred(dtype)) for name, dtype in found]
+
+
+def texts_of(held: Hidden[pd.DataFrame]) -> list[str]:
+    """The columns that may hold texts: by their dtypes, of which no value decides."""
+    found = held.take().dtypes.items()
+    plain = [(name, dtype) for name, dtype in found if isinstance(name, str) and inferred(dtype) == "text"]
+    return [name for name, dtype in plain if dtype.kind != "b" or isinstance(dtype, pd.CategoricalDtype)]
 
 
 def _timed(held: Hidden[pd.DataFrame]) -> list[str]:

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -28,8 +29,10 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored
 from dpviz.engines.bounding import PIECE, Users
+from dpviz.engines.written import AROUND, LONGEST, PLAIN, Format
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
+from dpviz.model import times
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
 
@@ -122,6 +125,48 @@ def read(values: Any, kind: str) -> Reading:
     return Numbers(values.astype(plain.newbyteorder("="), copy=False), missing)
 
 
+def read_written(values: Any, format: Format) -> Numbers:
+    """Read a column of texts, or of Python's own dates, as its declared format says."""
+    held = np.asarray(values, dtype=object)
+    known: dict[str, int | None] = {}
+    found = np.zeros(len(held), dtype=np.int64)
+    absent, odd = np.zeros(len(held), dtype=np.bool_), np.zeros(len(held), dtype=np.bool_)
+    for at, value in enumerate(held):
+        kind = type(value)
+        if kind is str:
+            if value not in known:
+                known[value] = format.value(value)
+            moment = known[value]
+        elif _absent(value, kind):
+            absent[at] = True
+            continue
+        else:
+            moment = _moment(value, kind) if format.kind == "time" else None
+        if moment is None:
+            odd[at] = True
+        else:
+            found[at] = moment
+    return Numbers(found, absent | odd, odd)
+
+
+def _absent(value: Any, kind: type) -> bool:
+    """Whether an object stands for a missing value."""
+    if value is None or value is pd.NA or value is pd.NaT:
+        return True
+    if issubclass(kind, np.datetime64):
+        return bool(np.isnat(value))
+    return bool(issubclass(kind, float | np.floating) and value != value)
+
+
+def _moment(value: Any, kind: type) -> int | None:
+    """Python's dates, and times without a zone, in microseconds since 1970 began."""
+    if kind is date:
+        return times.since(datetime(value.year, value.month, value.day))
+    if kind is pd.Timestamp:
+        return None if value.tzinfo is not None else int(value.as_unit("us")._value)
+    return times.since(value) if kind is datetime and value.tzinfo is None else None
+
+
 def _of_times(values: NDArray[np.datetime64]) -> Numbers:
     """Times in microseconds since 1970 began; what is too far off for that is no time, as in every engine."""
     unit, many = np.datetime_data(values.dtype)
@@ -131,9 +176,9 @@ def _of_times(values: NDArray[np.datetime64]) -> Numbers:
     at = values.view(np.int64)
     if nanoseconds == 1:
         return Numbers(at // 1_000, np.isnat(values) | (np.abs(at) == ENDLESS_TIME))
-    times = nanoseconds // 1_000
-    absent = np.isnat(values) | (at > (ENDLESS_TIME - 1) // times) | (at < -((ENDLESS_TIME - 1) // times))
-    return Numbers(np.where(absent, 0, at) * times, absent)
+    by = nanoseconds // 1_000
+    absent = np.isnat(values) | (at > (ENDLESS_TIME - 1) // by) | (at < -((ENDLESS_TIME - 1) // by))
+    return Numbers(np.where(absent, 0, at) * by, absent)
 
 
 def _of_strings(values: Any, kind: str) -> Listed:
@@ -159,10 +204,14 @@ def _of_strings(values: Any, kind: str) -> Listed:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Numbers(Reading):
-    """Integers or floats. Floats may be infinite; where `missing` is true the value has no meaning."""
+    """Integers or floats. Floats may be infinite; where `missing` is true the value has no meaning.
+
+    malformed  where values were read from texts: those that are there and could not be read, `missing` among the others
+    """
 
     values: NDArray[Any]
     missing: NDArray[np.bool_]
+    malformed: NDArray[np.bool_] | None = None
 
     @property
     def whole(self) -> bool:
@@ -182,6 +231,9 @@ class Numbers(Reading):
                 bins = self._match(domain.values)
                 bins[bins == NONE] = other(domain)
         bins[self.missing] = missing(domain)
+        if self.malformed is not None:
+            beside = other(domain) if isinstance(domain, CategoryDomain) else malformed(domain)
+            bins[self.malformed] = beside
         return bins
 
     def pieces(self, domain: Domain) -> Iterator[Bins]:
@@ -191,7 +243,8 @@ class Numbers(Reading):
             return
         for at in range(0, len(self.values), PIECE):
             some = slice(at, at + PIECE)
-            yield Numbers(self.values[some], self.missing[some]).assign_bins(domain)
+            odd = None if self.malformed is None else self.malformed[some]
+            yield Numbers(self.values[some], self.missing[some], odd).assign_bins(domain)
 
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
         passed = ~self.missing
@@ -223,9 +276,11 @@ class Numbers(Reading):
         values, inside = self.values, np.ones(len(self.values), dtype=np.bool_)
         # Differences modulo 2^64 are the bins themselves, for these lie in 0..2^64 - 1.
         bins = values.astype(np.uint64) + np.uint64((domain.underflow - domain.low) % WIDE)
-        beside = ((values < domain.low, under), (values > domain.high, over), (self.missing, missing))
-        for rows, which in beside:
-            found = which(domain)
+        beside = [(values < domain.low, under(domain)), (values > domain.high, over(domain))]
+        beside.append((self.missing, missing(domain)))
+        if self.malformed is not None:
+            beside.append((self.malformed, malformed(domain)))
+        for rows, found in beside:
             inside[rows], bins[rows] = found != NONE, max(found, 0)
         return bins, inside
 
@@ -236,6 +291,8 @@ class Numbers(Reading):
         bins = np.array([under(domain), *inner.tolist(), over(domain)], dtype=np.int64)
         found: Bins = bins[np.searchsorted(edges, self.values, side="right")]
         found[self.missing] = missing(domain)
+        if self.malformed is not None:
+            found[self.malformed] = malformed(domain)
         return found
 
     def _integers(self, domain: IntegerDomain) -> Bins:
@@ -308,22 +365,18 @@ class Numbers(Reading):
         """The same column as a list of distinct exact numbers."""
         distinct, codes = np.unique(self.values, return_inverse=True)
         plain = [Fraction(int(value)) if self.whole else number(value) for value in distinct]
-        named = Listed(codes.reshape(-1).astype(np.int64), tuple(UNREADABLE if one is None else one for one in plain))
+        found = [UNREADABLE if one is None else one for one in plain]
+        named = Listed(codes.reshape(-1).astype(np.int64), (*found, UNREADABLE))
         named.codes[self.missing] = NONE
+        if self.malformed is not None:
+            named.codes[self.malformed] = len(found)
         return named
 
 
-LONGEST: Final = 100
-"""A text of more characters is no number."""
-PLAIN: Final = r"[+-]?[0-9]{1,38}"
-"""A whole number as it is written in a text: it keeps all of its digits."""
-DECIMAL: Final = r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 ENDLESS: Final = r"[+-]?([iI][nN][fF]([iI][nN][iI][tT][yY])?)"
-AROUND: Final = "[ \t]*"
-"""What may stand before and after it."""
 EXACT: Final = 2**53
 """Below this, every whole number is a float."""
-_PLAIN, _REAL = (re.compile(f"{AROUND}({rule}){AROUND}") for rule in (PLAIN, f"{DECIMAL}|{ENDLESS}"))
+_PLAIN, _REAL = (re.compile(f"{AROUND}({rule}){AROUND}") for rule in (PLAIN.whole, f"{PLAIN.real}|{ENDLESS}"))
 
 
 def text_number(written: str) -> Plain:
@@ -436,7 +489,8 @@ class Listed(Reading):
             bins = [beside if isinstance(value, float) else named.get(value, beside) for value in self.plain]
         else:
             assert isinstance(domain, IntegerDomain | IntervalDomain)
-            bins = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
+            odd = malformed(domain)
+            bins = [bin_of(domain, value) if isinstance(value, Fraction | float) else odd for value in self.plain]
         return np.array([*bins, missing(domain)], dtype=np.int64)[self.codes]
 
     def passes(self, condition: Condition) -> NDArray[np.bool_]:
@@ -456,7 +510,8 @@ class Listed(Reading):
         return floats[self.codes], np.array([*(one is not None for one in found), False])[self.codes]
 
     def _wide(self, domain: IntegerDomain) -> Located:
-        found = [bin_of(domain, value) if isinstance(value, Fraction | float) else NONE for value in self.plain]
+        odd = malformed(domain)
+        found = [bin_of(domain, value) if isinstance(value, Fraction | float) else odd for value in self.plain]
         found.append(missing(domain))
         bins = np.array([max(one, 0) for one in found], dtype=np.uint64 if domain.size <= WIDE else object)
         return bins[self.codes], np.array([one != NONE for one in found])[self.codes]
@@ -614,4 +669,11 @@ def other(domain: CategoryDomain) -> int:
 
 
 def missing(domain: IntegerDomain | IntervalDomain | CategoryDomain | TimeDomain) -> int:
-    return domain.size - 1 if domain.missing else NONE
+    if not domain.missing:
+        return NONE
+    return domain.size - 1 if isinstance(domain, CategoryDomain) else domain.size - 1 - domain.malformed
+
+
+def malformed(domain: IntegerDomain | IntervalDomain | TimeDomain) -> int:
+    """The bin of texts that are there and are no number, or no date."""
+    return domain.size - 1 if domain.malformed else NONE

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of
 from dpviz.engines.reading import as_written
+from dpviz.engines.written import PLAIN, Format, Marks, format_of
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
-from dpviz.model.domain import CategoryDomain, KeyDomain, TimeDomain
+from dpviz.model.domain import CategoryDomain, IntegerDomain, IntervalDomain, KeyDomain, TimeDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 
 COLUMN_KINDS: Final = ("number", "text")
-"""What a schema may declare. Columns of times have a third kind, `time`."""
+"""The kinds of columns that have labels or numbers. Columns of times have a third kind, `time`."""
 
 TIMES: Final = "a column of times is counted by stretches of time"
 AS_TIMES: Final = "ask for dv.Domain.times(...), or make a number or a text of it first"
-HOLDS: Final = {"number": "numbers", "text": "texts"}
+HOLDS: Final = {"number": "numbers", "text": "texts", "time": "times"}
 MOST_BINS: Final = 1 << 26
 """Dense counts take 8 bytes a bin; this many take half a gigabyte."""
 
@@ -32,6 +33,7 @@ class Schema:
     measured  columns of texts in which a question for numbers reads numbers, without a declaration: those of a CSV file
     summed    columns of numbers that can be summed up and not counted: decimals of an SQL engine
     timed     columns of dates, or of times without a zone: the only ones of kind `time` that have bins
+    parsed    columns whose numbers or dates are read from texts, so that one may be there and be none
     """
 
     name: str
@@ -39,6 +41,7 @@ class Schema:
     measured: frozenset[str] = frozenset()
     summed: frozenset[str] = frozenset()
     timed: frozenset[str] = frozenset()
+    parsed: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -66,6 +69,8 @@ class Schema:
                 self._can_tell_time(domain.columns[0], "a domain of times")
             else:
                 self._can_measure(domain.columns[0], f"a domain of {domain.kind}")
+            if isinstance(domain, IntegerDomain | IntervalDomain | TimeDomain) and domain.malformed:
+                self._can_be_malformed(domain.column)
         for name, condition in question.where.items():
             if isinstance(condition, Between) and condition.times:
                 self._can_tell_time(name, "a filter by dates")
@@ -129,6 +134,16 @@ class Schema:
                 "make plain times of it first (datetime64, or TIMESTAMP), so that each row says what its clock said",
             )
 
+    def _can_be_malformed(self, name: str) -> None:
+        """Refuse a bin of malformed texts over a column that holds numbers or times by its type."""
+        if name not in self.parsed:
+            raise SchemaError.of(
+                name,
+                "a bin of malformed values needs a column whose numbers or dates are read from texts, and this one "
+                "holds them by its type",
+                "leave malformed out",
+            )
+
     def _can_measure(self, name: str, asked: str) -> None:
         """Refuse bins and filters of numbers over a column of text."""
         if self.kind(name) != "number" and name not in self.measured:
@@ -165,9 +180,19 @@ def _check_bits(question: Question, unit: Unit) -> None:
         )
 
 
-def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | None) -> tuple[Column, ...]:
-    """The public columns: their names, and their kinds as declared or, where nothing is, as inferred."""
+Declared: TypeAlias = str | tuple[str, str]
+"""What a schema says of a column: a kind, or ("date", format)."""
+
+
+def declared(
+    found: Sequence[tuple[object, str]], schema: Mapping[str, Declared] | None, texts: Container[str] = ()
+) -> tuple[Column, ...]:
+    """The public columns: their names, and their kinds as declared or, where nothing is, as inferred.
+
+    texts  the columns of texts from which dates and clock readings can be read as declared
+    """
     kinds: dict[str, str] = {}
+    formats: dict[str, str] = {}
     for name, kind in found:
         if not isinstance(name, str):
             raise SchemaError.of(kind_of(name), "the names of columns must be text", "set frame.columns = [...]")
@@ -178,19 +203,66 @@ def declared(found: Sequence[tuple[object, str]], schema: Mapping[str, str] | No
         raise SchemaError.of("none", "a data frame must have columns", "give a frame with at least one column")
     if not isinstance(schema, Mapping | None):
         raise SchemaError.of(as_given(schema), "a schema must be a dict", 'write schema={"visits": "number"}')
-    for name, kind in (schema or {}).items():
+    for name, given in (schema or {}).items():
         if name not in kinds:
             rule = "a schema must declare columns that the data has"
             raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
-        if kind not in COLUMN_KINDS:
-            rule = f"the kind of a column must be {' or '.join(COLUMN_KINDS)}"
-            raise SchemaError.of(
-                as_given(kind), rule, meant(kind, COLUMN_KINDS, f'write schema={{"{short(name)}": "number"}}')
-            )
-        if kinds[name] == "time":
+        format = format_of(given)
+        if kinds[name] == "time" and given == "date":
+            continue
+        if kinds[name] == "time" and format is None:
             raise SchemaError.of(name, TIMES, AS_TIMES)
-        kinds[name] = kind
-    return tuple(Column(name, kind) for name, kind in kinds.items())
+        if format is not None and name not in texts:
+            raise SchemaError.of(
+                name,
+                f"{format.said} is declared for texts of a CSV file or a data frame, and this column holds "
+                f"{HOLDS.get(kinds[name], 'other values')} of another source"
+                if kinds[name] == "text"
+                else f"{format.said} is declared for texts, and this column holds "
+                f"{HOLDS.get(kinds[name], 'values that are no texts')}",
+                "leave it out of the schema, or make dates of it in the table",
+            )
+        kinds[name] = str(given) if format is None else format.kind
+        if format is not None:
+            formats[name] = format.said
+    return tuple(Column(name, kind, written=formats.get(name, "")) for name, kind in kinds.items())
+
+
+def formats_of(schema: Mapping[str, Declared] | None, columns: Sequence[Column]) -> dict[str, Format]:
+    """The formats of the columns that are read by one."""
+    read = {column.name for column in columns if column.written}
+    found = {name: format_of(kind) for name, kind in (schema or {}).items() if name in read}
+    return {name: format for name, format in found.items() if format is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """How texts are read: by column the format of its dates, and the column that tells which of them are malformed."""
+
+    marks: Marks = PLAIN
+    formats: Mapping[str, Format] = field(default_factory=dict)
+    odd: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def declared(
+        cls, found: Sequence[tuple[object, str]], schema: Any, texts: Container[str], marks: Marks = PLAIN
+    ) -> Read:
+        """What a schema declares of columns of these kinds. Raises SchemaError."""
+        columns = declared(found, schema, texts)
+        names, formats = [column.name for column in columns], formats_of(schema, columns)
+        return cls(marks, formats, {name: _beside(name, names) for name in formats})
+
+    def others(self, schema: Any) -> Any:
+        """The part of a schema that says nothing of these columns."""
+        return {name: kind for name, kind in schema.items() if name not in self.formats} if self.formats else schema
+
+
+def _beside(name: str, names: Sequence[str]) -> str:
+    """A name for a column of our own, which no column of the data has."""
+    known, own = {one.lower() for one in names}, f"dpviz malformed {name}"
+    while own.lower() in known:
+        own += "_"
+    return own
 
 
 def called(name: object) -> str:

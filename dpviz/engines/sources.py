@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePath
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
@@ -26,13 +26,22 @@ from dpviz.files import named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
+if TYPE_CHECKING:
+    from dpviz.engines.schema import Read
+
 __all__ = ["duckdb", "ibis", "spark"]
 
 UNNAMED: Final = "data"
-DIALECT: Final = (",", '"', "utf-8")
-"""How a CSV file is written where nothing is declared: what stands between values and around them; its encoding."""
+DIALECT: Final = (",", '"', "utf-8", None, None)
+"""How a CSV file is written where nothing is declared: what stands between values and around them; its encoding; the
+marks of its numbers."""
+PARTS: Final = ("delimiter", "quote", "encoding", "decimal", "thousands")
+"""What is declared of a CSV file."""
 PARQUET: Final = (".parquet", ".pq")
-CSV: Final = (".csv", ".csv.gz")
+TABS: Final = (".tsv", ".tab")
+"""Endings of files in which tabs stand between values."""
+PACKED: Final = (".gz", ".bz2", ".zst")
+CSV: Final = tuple(ending + packed for ending in (".csv", ".txt", *TABS) for packed in ("", *PACKED))
 DATABASE: Final = (".duckdb", ".ddb", ".db")
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
@@ -43,55 +52,106 @@ def duckdb(
     table: str | None = None,
     *,
     name: str | None = None,
-    schema: Mapping[str, str] | None = None,
+    schema: Mapping[str, str | tuple[str, str]] | None = None,
     approximate: bool = False,
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
 ) -> Source:
-    """A source that counts in DuckDB, inside this process.
+    """Open a source that counts in DuckDB, inside this process.
 
-    data         the path of a file (.parquet, .csv, .csv.gz; a folder of Parquet files, or a pattern with *), the path
-                 of a DuckDB database, a DuckDB connection, or a pandas or polars DataFrame or an Arrow table, of which
-                 DuckDB makes its own copy
-    table        which table of a database or a connection
-    name         what the dataset is called in the ledger; the file's or the table's own name where none is given
-    schema       column name to "number" or "text", where the stored type does not say
-    approximate  True where the counts of this table are not exact, for it is a sample or a sketch
+    Parameters
+    ----------
+    data : str, Path, DuckDB connection, DataFrame or Arrow table
+        The path of a Parquet file (`.parquet`, `.pq`), of a text file of values between delimiters (`.csv`, `.tsv`,
+        `.tab`, `.txt`, each also as `.gz`, `.bz2` or `.zst`; capital letters do not matter), of a folder of Parquet
+        files or of a DuckDB database; a DuckDB connection; or a pandas or polars DataFrame or an Arrow table, of which
+        DuckDB makes its own copy.
+    table : str
+        Which table of a database or a connection.
+    name : str
+        What the dataset is called in the ledger; by default the name of the file or the table.
+    schema : dict
+        By column name `"number"` or `"text"`, where the stored type does not say. For columns of texts in a text file
+        or a data frame also `"date"` for ISO dates and times (2026-01-31, 2026-01-31 13:05:00); `("date", "%d/%m/%Y")`
+        for dates and times in another format, with the directives %Y %y %m %b %B %d %j %H %I %p %M %S %f of
+        `datetime.strptime`; and `"clock"` for H:MM:SS, which is read as a number of seconds and may pass 24 hours.
+    approximate : bool
+        Whether the counts of this table are not exact, because it is a sample or a sketch.
+    delimiter : str
+        The character between the values of a text file: `","`, and a tab in `.tsv` and `.tab` files, by default.
+    quote : str
+        The character around a value that holds delimiters, quotes or lines: `'"'` by default; `""` where nothing is
+        quoted.
+    encoding : str
+        How a text file is encoded: `"utf-8"` by default; `"latin-1"`, `"utf-16"`, ...
+    decimal : str
+        The character before the fraction of a number in a text file: `"."` by default, or `","`.
+    thousands : str
+        The character between the thousands of a number in a text file: none by default. Where one is declared, it
+        must stand between all thousands of a number or between none: 1.234.567 and 1234567 are numbers, 1.23 is none.
 
-    delimiter    what stands between the values of a CSV file: "," where nothing is declared
-    quote        what stands around a value that holds delimiters, quotes or lines: '"'; "" where nothing is quoted
-    encoding     how a CSV file is encoded: "utf-8", "latin-1", "utf-16", ...
+    Returns
+    -------
+    Source
 
-    A CSV file has no types, and nothing is guessed from its rows. Its first line names the columns; it alone, and
+    Raises
+    ------
+    ParameterError
+        If there is no such file, or the dialect cannot be.
+    SchemaError
+        If the schema names a column that the data does not have, or a kind that a column cannot be read as.
+
+    Notes
+    -----
+    A text file has no types, and nothing is guessed from its rows. Its first line names the columns; it alone, and
     whether the file can be read from the disk, decides whether the file opens. Of several files it must be the same.
-    Every column holds texts as they are written. Bins of numbers and range filters read these texts as numbers, and so
-    does everything else where the schema declares `number`; a text that is no number has no place among numbers. Rows
-    with too many values, and lines that are no CSV (a quote that is never closed), are dropped; values that are not
-    there, that are not text in this encoding, or that pandas takes for missing, are missing; what a damaged .gz file
-    does not give back is not there: all in silence, for an error would tell of a row. The file is read once, when it
-    is opened. `engines/delimited.py` has the rule in full.
+    Every column holds texts as they are written, unless the schema declares it. Bins of numbers and range filters read
+    texts as numbers, and so does everything else where the schema declares `number`. The columns of the source say the
+    rule (`Column.written`). A text that is not written by it is malformed: it has no bin but `malformed`, which
+    `Domain.integers(..., malformed=True)` declares.
+
+    Rows with too many values, and lines that are no CSV (a quote that is never closed), are dropped; values that are
+    not there, that are not text in this encoding, or that pandas takes for missing, are missing; what a damaged
+    compressed file does not give back is not there: all in silence, for an error would tell of a row. The file is read
+    once, when it is opened. `engines/delimited.py` has the rule in full.
 
     A pandas DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects
-    or of categories holds texts, unless the schema declares numbers.
+    or of categories holds texts, unless the schema declares it.
 
-    Raises ParameterError or SchemaError.
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "stays.csv")
+    >>> _ = path.write_text("admitted;paid\\n31/01/2026;1.234,50\\n")
+    >>> stays = duckdb(path, schema={"admitted": ("date", "%d/%m/%Y")}, delimiter=";", decimal=",", thousands=".")
+    >>> for column in stays.columns:
+    ...     print(column.name, column.kind, column.written, sep=": ")
+    admitted: time: date %d/%m/%Y
+    paid: text: numbers as 1.234,5
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     table, name, schema, approximate = shown(table), shown(name), shown(schema), shown(approximate)
-    dialect = [single(part) for part in (delimiter, quote, encoding)]
-    delimiter = quote = encoding = None
+    dialect = [single(part) for part in (delimiter, quote, encoding, decimal, thousands)]
+    delimiter = quote = encoding = decimal = thousands = None
     if not isinstance(table, str | None) or table == "":
         raise ParameterError.of(as_given(table), "table must be the name of a table", 'write table="visits"')
     _installed()
     files: tuple[Opened, ...] = ()
     untyped = measured = False
+    from dpviz.engines.schema import Read
+
+    read = Read()
     path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")
-        opened, files, measured = _files(path, dialect)
-        untyped, own = measured, _stem(path)
+        opened, files, csv = _files(path, dialect, schema)
+        untyped, own = csv is not None, _stem(path)
+        measured, read = untyped, csv or read
     else:
         _no_dialect(dialect)
         if path:
@@ -101,7 +161,8 @@ def duckdb(
             opened = _readable(_connected, f"table {_table_named(table)}", held, table)
             own = str(table)
         elif is_frame(held):
-            opened, untyped = _readable(_copied, "this data frame", held, schema), True
+            read = _declared_in(held, schema)
+            opened, untyped = _readable(_copied, "this data frame", held, schema, read), True
             own = called(held)
         elif is_columns(held):
             opened, own = _readable(_columns, "this table", held), UNNAMED
@@ -116,11 +177,14 @@ def duckdb(
     return IbisSource(
         opened,
         name=own if name is None else name,
-        schema=schema,
+        schema=read.others(schema),
         approximate=approximate,
         files=files,
         untyped=untyped,
         measured=measured,
+        marks=read.marks,
+        odd=read.odd,
+        written={name: format.said for name, format in read.formats.items()},
     )
 
 
@@ -129,7 +193,7 @@ def spark(
     frame: object,
     *,
     name: str | None = None,
-    schema: Mapping[str, str] | None = None,
+    schema: Mapping[str, str | tuple[str, str]] | None = None,
     approximate: bool = False,
 ) -> Source:
     """A source that counts a Spark DataFrame on its cluster; a view of it gets a name of ours in its session.
@@ -155,7 +219,7 @@ def ibis(
     table: object,
     *,
     name: str | None = None,
-    schema: Mapping[str, str] | None = None,
+    schema: Mapping[str, str | tuple[str, str]] | None = None,
     approximate: bool = False,
     ties: Literal["label", "unknown"] = "label",
 ) -> Source:
@@ -274,14 +338,16 @@ def _version(name: str) -> str:
         return "is not installed"
 
 
-def _files(path: str, dialect: Sequence[object]) -> tuple[Hidden[Any], tuple[Opened, ...], bool]:
-    """The table in a Parquet or CSV file, or in a set of them; the files to look for later; and whether it is CSV."""
+def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read | None]:
+    """The table in a Parquet or text file, or in a set of them; the files to look for later; and how texts are read."""
     at = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
-    if not at.endswith((*PARQUET, *CSV)):
+    ending = at.lower()
+    if not ending.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
             Path(path).name,
             "data must be a pandas DataFrame, a source, an Ibis table, a Spark DataFrame, or a path that ends in "
-            + ", ".join((*PARQUET, *CSV)),
+            + ", ".join((*PARQUET, ".csv", ".txt", *TABS))
+            + f" (these four also followed by {', '.join(PACKED)})",
             'name a table of a database with dv.sources.duckdb("file.duckdb", table="visits")',
         )
     files = [Path(one) for one in sorted(glob.glob(at))]
@@ -291,22 +357,28 @@ def _files(path: str, dialect: Sequence[object]) -> tuple[Hidden[Any], tuple[Ope
             "there is no such file",
             "check the spelling and the folder: a path that is not absolute begins where Python runs",
         )
-    if not at.endswith(CSV):
+    if not ending.endswith(CSV):
         _no_dialect(dialect)
-        return _readable(_opened, Path(path).name, at), _identified(files), False
+        return _readable(_opened, Path(path).name, at), _identified(files), None
     from dpviz.engines.delimited import Dialect
+    from dpviz.engines.schema import Read
 
-    asked = Dialect.of(*(default if part is None else part for part, default in zip(dialect, DIALECT, strict=True)))
+    usual = ("\t", *DIALECT[1:]) if any(mark in ending for mark in TABS) else DIALECT
+    asked = Dialect.of(*(default if part is None else part for part, default in zip(dialect, usual, strict=True)))
     parts = [_readable(_begun, one.name, one, asked).take() for one in files]
     for file, (names, _) in zip(files, parts, strict=True):
         _named_alike(file.name, names, files[0].name, parts[0][0])
-    if dialect[0] is None and len(parts[0][0]) == 1 and (mark := _other_delimiter(parts[0][0][0])):
+    names = parts[0][0]
+    if dialect[0] is None and len(names) == 1 and (mark := _other_delimiter(names[0], usual[0])):
         raise ParameterError.of(
             files[0].name,
-            "the first line of a CSV file names its columns, with a comma between them where nothing else is declared",
+            "the first line of a CSV file names its columns, with a "
+            + ("comma" if usual[0] == "," else "tab")
+            + " between them where nothing else is declared",
             f"write dv.sources.duckdb(path, delimiter={mark!r})",
         )
-    return _readable(_loaded, Path(path).name, parts), (), True
+    read = Read.declared([(name, "text") for name in names], schema, names, asked.marks)
+    return _readable(_loaded, Path(path).name, parts, read), (), read
 
 
 def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:
@@ -315,9 +387,13 @@ def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:
 
 
 def _no_dialect(dialect: Sequence[object]) -> None:
-    for part, name in zip(dialect, ("delimiter", "quote", "encoding"), strict=True):
+    for part, name in zip(dialect, PARTS, strict=True):
         if part is not None:
-            raise ParameterError.of(name, "only a CSV file has a delimiter, a quote and an encoding", "leave it out")
+            raise ParameterError.of(
+                name,
+                "only a CSV file has a delimiter, a quote, an encoding and marks in its numbers",
+                "leave it out",
+            )
 
 
 def _named_alike(name: str, names: Any, first: str, others: Any) -> None:
@@ -335,9 +411,9 @@ def _named_alike(name: str, names: Any, first: str, others: Any) -> None:
         )
 
 
-def _other_delimiter(name: str) -> str:
-    """What may stand between names where it is no comma."""
-    return next((mark for mark in (";", "\t", "|") if mark in name), "")
+def _other_delimiter(name: str, usual: str) -> str:
+    """What may stand between names where it is not the usual one."""
+    return next((mark for mark in (";", "\t", "|", ",") if mark in name and mark != usual), "")
 
 
 def _opened(path: str) -> Any:
@@ -350,16 +426,19 @@ def _begun(path: Path, dialect: Any) -> Any:
     return opened(path, dialect)
 
 
-def _loaded(parts: Sequence[tuple[tuple[str, ...], Iterator[Any]]]) -> Any:
-    """The rows of CSV files in a table of texts. They are read once, and later edits of the files change no answer."""
+def _loaded(parts: Sequence[tuple[tuple[str, ...], Iterator[Any]]], read: Read) -> Any:
+    """The rows of CSV files in a table of texts, and of dates where these are declared. They are read once, and later
+    edits of the files change no answer."""
     import pyarrow  # type: ignore[import-untyped]
 
-    from dpviz.engines.delimited import fields
+    from dpviz.engines.delimited import converted, read_as
 
     names = parts[0][0]
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in fields(len(names))])
-    rows = pyarrow.RecordBatchReader.from_batches(schema, chain.from_iterable(rows for _, rows in parts))
-    return _stored(rows, names)
+    formats = {names.index(name): format for name, format in read.formats.items()}
+    batches = chain.from_iterable(rows for _, rows in parts)
+    converting = (converted(batch, formats) for batch in batches) if formats else batches
+    rows = pyarrow.RecordBatchReader.from_batches(read_as(len(names), formats), converting)
+    return _stored(rows, [*names, *read.odd.values()])
 
 
 def _stored(rows: Any, names: Sequence[str]) -> Any:
@@ -410,20 +489,36 @@ def _connected(held: Hidden[Any], table: str) -> Any:
     return frontend.duckdb.from_connection(held.take()).table(table)
 
 
-def _copied(held: Hidden[Any], schema: Any) -> Any:
+def _declared_in(held: Hidden[Any], schema: Any) -> Read:
+    """The formats that a schema declares of a frame's columns."""
+    from dpviz.engines.pandas_source import inferred_kinds, texts_of
+    from dpviz.engines.schema import Read
+
+    return Read.declared(withhold_errors(inferred_kinds, held), schema, withhold_errors(texts_of, held))
+
+
+def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
     """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
     import pyarrow
 
-    from dpviz.engines.frames import column
+    from dpviz.engines.frames import column, written
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
     if len({name.lower() for name in names}) < len(names):
         raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
-    declared = schema if isinstance(schema, Mapping) else {}
-    columns = [column(values.array, declared.get(name)) for name, values in frame.items()]
-    table = pyarrow.table(columns, names=[f"c{at}" for at in range(len(names))])
-    return _stored(table, names)
+    kinds = schema if isinstance(schema, Mapping) else {}
+    columns, odd = [], []
+    for name, values in frame.items():
+        if name in read.formats:
+            held_as, malformed = written(values.array, read.formats[name])
+            columns.append(held_as)
+            odd.append(malformed)
+        else:
+            columns.append(column(values.array, kinds.get(name)))
+    every = [*names, *(read.odd[name] for name in names if name in read.formats)]
+    table = pyarrow.table([*columns, *odd], names=[f"c{at}" for at in range(len(every))])
+    return _stored(table, every)
 
 
 def _columns(held: Hidden[Any]) -> Any:

@@ -39,10 +39,10 @@ MOST_NAMED: Final = 5
 MOST_FACTORS: Final = 2_048
 """A product has at most so many factors, and at most 2 to this power bins."""
 WRITTEN: Final = {
-    "integers": (("column", "low", "high"), ("underflow", "overflow", "missing")),
-    "intervals": (("column", "edges"), ("underflow", "overflow", "missing")),
+    "integers": (("column", "low", "high"), ("underflow", "overflow", "missing", "malformed")),
+    "intervals": (("column", "edges"), ("underflow", "overflow", "missing", "malformed")),
     "categories": (("column", "labels"), ("other", "missing")),
-    "times": (("column", "start", "end", "by"), ("underflow", "overflow", "missing")),
+    "times": (("column", "start", "end", "by"), ("underflow", "overflow", "missing", "malformed")),
     "product": ((), ("first", "second", "factors")),
     "keys": (("column",), ()),
 }
@@ -55,6 +55,8 @@ APART: Final = "|"
 """What stands between the keys of several columns where they are held as one text."""
 ESCAPES: Final = (("~", "~0"), (APART, "~1"))
 """What is written for what, in this order, in a key that is held beside others."""
+MISSING, MALFORMED = "missing", "malformed"
+"""The labels of the bins of values that are not there, and of texts that are there and are no number or no date."""
 MOST_BESIDE_KEYS: Final = 1 << 62
 """A product with unknown keys has at most so many declared bins: every engine numbers them in 64 bits."""
 
@@ -234,8 +236,43 @@ class Domain(metaclass=NamedClass):
         underflow: bool = False,
         overflow: bool = False,
         missing: bool = False,
+        malformed: bool = False,
     ) -> IntegerDomain:
-        """The whole numbers low..high, one bin each."""
+        """Declare one bin for each of the whole numbers low..high.
+
+        Parameters
+        ----------
+        low, high : int
+            The first and the last of them.
+        column : str
+            The column that is counted.
+        underflow, overflow : bool
+            Whether numbers below `low`, and above `high`, have a bin of their own.
+        missing : bool
+            Whether rows without a value have a bin.
+        malformed : bool
+            Whether texts that are no number have a bin, labelled `malformed`. For columns whose numbers are read from
+            texts: those of a CSV file, and columns of texts that the schema declares `number`.
+
+        Returns
+        -------
+        IntegerDomain
+
+        Raises
+        ------
+        DomainError
+            If an end is no whole number, or the first one is the larger.
+
+        Notes
+        -----
+        A value that has no bin is not counted, and nothing tells that it is there. So it is with a number that is not
+        whole: it is a number, and no bin is declared for it.
+
+        Examples
+        --------
+        >>> Domain.integers(0, 2, column="age", overflow=True, missing=True, malformed=True).labels
+        ['0', '1', '2', 'over 2', 'missing', 'malformed']
+        """
         rules = [f"{name} must be a whole number" for name in ("low", "high")]
         ends = [
             limit(value, name, rule=rule, step="type digits alone")
@@ -248,14 +285,49 @@ class Domain(metaclass=NamedClass):
             raise DomainError.of(
                 " to ".join(map(text, ends)), "an integer domain must not be reversed", "write the smaller end first"
             )
-        return IntegerDomain(column_name(column), int(ends[0]), int(ends[1]), *_flags(underflow, overflow, missing))
+        flags = _flags(underflow, overflow, missing, malformed)
+        return IntegerDomain(column_name(column), int(ends[0]), int(ends[1]), *flags)
 
     @staticmethod
     @plain_arguments
     def intervals(
-        edges: Iterable[Number], *, column: str, underflow: bool = False, overflow: bool = False, missing: bool = False
+        edges: Iterable[Number],
+        *,
+        column: str,
+        underflow: bool = False,
+        overflow: bool = False,
+        missing: bool = False,
+        malformed: bool = False,
     ) -> IntervalDomain:
-        """Intervals [e0, e1), [e1, e2), …; the last one contains its right end."""
+        """Declare the intervals [e0, e1), [e1, e2), …; the last one contains its right end.
+
+        Parameters
+        ----------
+        edges : list of numbers
+            Increasing; at least two.
+        column : str
+            The column that is counted.
+        underflow, overflow : bool
+            Whether numbers below the first edge, and above the last one, have a bin of their own.
+        missing : bool
+            Whether rows without a value have a bin.
+        malformed : bool
+            Whether texts that are no number have a bin, as for `Domain.integers`.
+
+        Returns
+        -------
+        IntervalDomain
+
+        Raises
+        ------
+        DomainError
+            If there are fewer than two edges, or they do not increase.
+
+        Examples
+        --------
+        >>> Domain.intervals(["0", "0.5", "1"], column="share", malformed=True).labels
+        ['0 to below 1/2', '1/2 to 1', 'malformed']
+        """
         exact = tuple(one_of(edge, limit, f"edge {place}") for place, edge in enumerate(_listed(edges), 1))
         if len(exact) < 2:
             raise DomainError.of(
@@ -268,7 +340,7 @@ class Domain(metaclass=NamedClass):
                 raise DomainError.of(
                     f"{text(left)}, {text(right)}", "edges must increase, so that intervals do not overlap", "sort them"
                 )
-        return IntervalDomain(column_name(column), exact, *_flags(underflow, overflow, missing))
+        return IntervalDomain(column_name(column), exact, *_flags(underflow, overflow, missing, malformed))
 
     @staticmethod
     @plain_arguments
@@ -281,11 +353,13 @@ class Domain(metaclass=NamedClass):
         underflow: bool = False,
         overflow: bool = False,
         missing: bool = False,
+        malformed: bool = False,
     ) -> TimeDomain:
         """Stretches of time from `start` to below `end`: one bin for each hour, day, week, month, quarter or year.
 
         For a column of dates, or of times without a zone. Texts are read as calendars write them: "2012",
-        "2012-02-29", or "2012-02-29 13:00". Weeks begin on the day on which the first one does.
+        "2012-02-29", or "2012-02-29 13:00". Weeks begin on the day on which the first one does. `malformed` gives a bin
+        to texts that are no date, in a column whose dates are read from texts.
 
         >>> Domain.times("2012", "2013", by="quarter", column="left").labels
         ['2012 Q1', '2012 Q2', '2012 Q3', '2012 Q4']
@@ -302,7 +376,7 @@ class Domain(metaclass=NamedClass):
             step = "write its first day, or its first minute"
             raise DomainError.of(times.written(first), f"start must be where {times.an(by)} begins", step)
         times.edges(first, last, by)  # refuses an end inside a bin
-        return TimeDomain(column_name(column), first, last, by, *_flags(underflow, overflow, missing))
+        return TimeDomain(column_name(column), first, last, by, *_flags(underflow, overflow, missing, malformed))
 
     @staticmethod
     @plain_arguments
@@ -413,6 +487,7 @@ class IntegerDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+    malformed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -431,7 +506,7 @@ class IntegerDomain(_OneColumn):
 
     @property
     def size(self) -> int:
-        return self.inner + self.underflow + self.overflow + self.missing
+        return self.inner + self.underflow + self.overflow + self.missing + self.malformed
 
     def label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"under {self.low}", f"over {self.high}")
@@ -457,6 +532,8 @@ class IntegerDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
+        if (beside := _beside(self, label)) is not None:
+            return beside
         number = limit(label, "a label", step="name one of its bins")
         if number.denominator == 1 and self.low <= number <= self.high:
             return int(number) - self.low + self.underflow
@@ -489,7 +566,7 @@ class IntegerDomain(_OneColumn):
     def choices(self) -> str:
         fewer = "fewer" if self.countable else "less"
         around = _around(self, self._few, f"{fewer} than {_digits(self.low)}", f"more than {_digits(self.high)}")
-        return _either(around, self.overflow or self.missing).replace("-", MINUS)
+        return _either(around, self.overflow or self.missing or self.malformed).replace("-", MINUS)
 
     @property
     def countable(self) -> bool:
@@ -517,6 +594,7 @@ class IntervalDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+    malformed: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -528,7 +606,7 @@ class IntervalDomain(_OneColumn):
 
     @property
     def size(self) -> int:
-        return self.inner + self.underflow + self.overflow + self.missing
+        return self.inner + self.underflow + self.overflow + self.missing + self.malformed
 
     def _interval(self, index: int) -> str:
         place = index - self.underflow
@@ -551,6 +629,8 @@ class IntervalDomain(_OneColumn):
 
     @plain_arguments
     def index(self, label: object) -> int:
+        if (beside := _beside(self, label)) is not None:
+            return beside
         number = limit(label, "a label", step="name one of its bins")
         if number < self.edges[0]:
             if self.underflow:
@@ -574,7 +654,7 @@ class IntervalDomain(_OneColumn):
     @property
     def choices(self) -> str:
         ends = f"less than {text(self.edges[0])}", f"more than {text(self.edges[-1])}"
-        return told_number(_either(_around(self, self._few, *ends), self.overflow or self.missing))
+        return told_number(_either(_around(self, self._few, *ends), self.overflow or self.missing or self.malformed))
 
     @property
     def _few(self) -> list[str]:
@@ -602,6 +682,7 @@ class TimeDomain(_OneColumn):
     underflow: bool = False
     overflow: bool = False
     missing: bool = False
+    malformed: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -621,7 +702,7 @@ class TimeDomain(_OneColumn):
         """The same bins of microseconds: the last one contains its right end, the microsecond before `end`."""
         *first, end = self.edges
         edges = tuple(map(Fraction, [*first, end - 1]))
-        return IntervalDomain(self.column, edges, self.underflow, self.overflow, self.missing)
+        return IntervalDomain(self.column, edges, self.underflow, self.overflow, self.missing, self.malformed)
 
     @property
     def inner(self) -> int:
@@ -629,7 +710,7 @@ class TimeDomain(_OneColumn):
 
     @property
     def size(self) -> int:
-        return self.inner + self.underflow + self.overflow + self.missing
+        return self.inner + self.underflow + self.overflow + self.missing + self.malformed
 
     def label(self, index: int) -> str:
         place = index - self.underflow
@@ -688,7 +769,7 @@ class TimeDomain(_OneColumn):
 
     @property
     def choices(self) -> str:
-        return _either(_around(self, self._few, *self._beside), self.overflow or self.missing)
+        return _either(_around(self, self._few, *self._beside), self.overflow or self.missing or self.malformed)
 
     @property
     def _few(self) -> list[str]:
@@ -745,6 +826,8 @@ class CategoryDomain(_OneColumn):
         plain = category_text(label)
         if plain in self.values:
             return self.values.index(plain)
+        if self.missing and plain == MISSING:
+            return self.size - 1
         if self.other:
             return len(self.values)
         raise DomainError.of(
@@ -1185,7 +1268,7 @@ def _flags(*flags: object) -> tuple[bool, ...]:
         if not isinstance(flag, bool):
             raise DomainError.of(
                 as_given(flag),
-                "underflow, overflow, other and missing are True or False",
+                "underflow, overflow, other, missing and malformed are True or False",
                 "write overflow=True, or leave it out",
             )
     return tuple(bool(flag) for flag in flags)
@@ -1197,15 +1280,24 @@ def quoted(value: str) -> str:
 
 
 def _edges(domain: IntegerDomain | IntervalDomain | TimeDomain) -> dict[str, bool]:
-    return {"underflow": domain.underflow, "overflow": domain.overflow, "missing": domain.missing}
+    """The bins beside the declared ones. `malformed` is written where there is one: older ones keep their bytes."""
+    edges = {"underflow": domain.underflow, "overflow": domain.overflow, "missing": domain.missing}
+    return {**edges, "malformed": True} if domain.malformed else edges
 
 
 def _extras(domain: IntegerDomain | IntervalDomain | TimeDomain) -> str:
     return "".join(f", {name}=True" for name, on in _edges(domain).items() if on)
 
 
+def _beside(domain: IntegerDomain | IntervalDomain, label: object) -> int | None:
+    """The bin of what is missing or malformed, by its label."""
+    if label == MALFORMED and domain.malformed:
+        return domain.size - 1
+    return domain.size - 1 - domain.malformed if label == MISSING and domain.missing else None
+
+
 def _label(domain: IntegerDomain | IntervalDomain | TimeDomain, index: int, inner: str, under: str, over: str) -> str:
-    """The label of an ordered domain's bin: under, the inner ones, over, missing."""
+    """The label of an ordered domain's bin: under, the inner ones, over, missing, malformed."""
     if not 0 <= index < domain.size:
         raise IndexError(short(index))
     place = index - domain.underflow
@@ -1213,7 +1305,9 @@ def _label(domain: IntegerDomain | IntervalDomain | TimeDomain, index: int, inne
         return under
     if place < domain.inner:
         return inner
-    return over if domain.overflow and place == domain.inner else "missing"
+    if domain.overflow and place == domain.inner:
+        return over
+    return MALFORMED if domain.malformed and index == domain.size - 1 else MISSING
 
 
 def _around(domain: IntegerDomain | IntervalDomain | TimeDomain, values: list[str], under: str, over: str) -> list[str]:
@@ -1221,7 +1315,8 @@ def _around(domain: IntegerDomain | IntervalDomain | TimeDomain, values: list[st
         *([under] if domain.underflow else []),
         *values,
         *([over] if domain.overflow else []),
-        *(["missing"] if domain.missing else []),
+        *([MISSING] if domain.missing else []),
+        *([MALFORMED] if domain.malformed else []),
     ]
 
 

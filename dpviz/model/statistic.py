@@ -294,11 +294,14 @@ class Column:
 
     untyped  True for texts of a source without types, where nobody declared what they hold and a question for numbers
              reads them as numbers; says what may be asked, and is no part of what a ledger keeps of a column
+    written  where values are read from texts, the rule for them: "date %d/%m/%Y", or "numbers as 1.234,5"; no part of
+             what a ledger keeps, either
     """
 
     name: str
     kind: str
     untyped: bool = field(default=False, compare=False)
+    written: str = field(default="", compare=False)
 
 
 protect_module(vars())

@@ -60,7 +60,8 @@ class Session(Custody):
     budget   the most that all releases together may cost one unit
     ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
     dataset  the declared name of the data; part of the ledger's charter
-    schema   column name to "number" or "text", where the stored type does not say
+    schema   column name to "number" or "text", where the stored type does not say; for texts also "date",
+             ("date", "%d/%m/%Y") or "clock" (see `dv.sources.duckdb`)
     existing refuse to start a new ledger: for data of which something was spent already
     person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
              role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
@@ -78,7 +79,7 @@ class Session(Custody):
         ledger: str | Path,
         *,
         dataset: str | None = None,
-        schema: Mapping[str, str] | None = None,
+        schema: Mapping[str, str | tuple[str, str]] | None = None,
         existing: bool = False,
         person: str | None = None,
     ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 NAMES = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null"
 MISSING = {"", *NAMES.split("|")}
 Row = list[str | None]
@@ -68,3 +70,61 @@ def one(data: bytes, start: int, delimiter: str, quote: str, most: int) -> tuple
             field.append(here)
             state = "plain"
     raise AssertionError("a record ends with the file")
+
+
+# ---------------------------------------------------------------- values
+
+
+def number(text: str, decimal: str, thousands: str) -> str | None:
+    """The same number with a point and without marks, sign by sign; None where the marks are not where they must be.
+
+    Whether the result is a number is for the reference to say.
+    """
+    inner = text.strip(" \t")
+    if len(text) > 100 or (decimal != "." and "." in inner and thousands != "."):
+        return None
+    whole, mark, part = inner.partition(decimal)
+    if thousands and thousands in whole:
+        first, *groups = whole.lstrip("+-").split(thousands)
+        signs = len(whole) - len(whole.lstrip("+-"))
+        exponent = ""
+        if not mark:  # an exponent may follow the last group
+            at = next((at for at, sign in enumerate(groups[-1]) if sign in "eE"), len(groups[-1]))
+            groups[-1], exponent = groups[-1][:at], groups[-1][at:]
+        digits = all(len(group) == 3 and group.isascii() and group.isdecimal() for group in groups)
+        if signs > 1 or not digits or not (1 <= len(first) <= 3 and first.isascii() and first.isdecimal()):
+            return None
+        whole = whole[:signs] + first + "".join(groups) + exponent
+    if thousands and thousands in part:
+        return None
+    return whole + ("." if mark else "") + part
+
+
+def moment(text: str, format: str) -> datetime | None:
+    """The time that a text writes in one of the formats below, by Python's own reader; None where it writes none.
+
+    Python's reader lets blanks and digits of other scripts through, and needs fewer digits where two numbers touch.
+    """
+    inner = text.strip(" \t")
+    if len(text) > 100 or not inner.isascii() or any(sign.isspace() and sign != " " for sign in inner):
+        return None
+    if inner.count(" ") != format.count(" ") or "  " in inner or inner != inner.strip():
+        return None
+    if format == "%Y%m%d" and len(inner) != 8:
+        return None
+    try:
+        found = datetime.strptime(inner, format)
+    except ValueError:
+        return None
+    return None if "%j" in format and found.year != int(inner[:4]) else found  # day 366 of 2019 is no day
+
+
+def seconds(text: str) -> int | None:
+    """The seconds since midnight that a clock says, which may go on over 24 hours."""
+    parts = text.strip(" \t").split(":")
+    if len(text) > 100 or not 2 <= len(parts) <= 3 or not all(part.isascii() and part.isdecimal() for part in parts):
+        return None
+    if len(parts[0]) > 3 or any(len(part) != 2 or int(part) > 59 for part in parts[1:]):
+        return None
+    hours, minutes, *rest = map(int, parts)
+    return int(timedelta(hours=hours, minutes=minutes, seconds=sum(rest)).total_seconds())

@@ -107,7 +107,7 @@ def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:
         return f"={name}" if name in domain.values else "other"
     exact = number(value)
     if exact == ODD:
-        return None
+        return ODD
     whole = isinstance(domain, IntegerDomain)
     if whole and isinstance(exact, Fraction) and exact.denominator != 1:
         return None
@@ -132,6 +132,7 @@ def position(domain: Domain, found: str | int | None) -> int | None:
         "under": 0 if domain.underflow else None,
         "over": after if domain.overflow else None,
         MISSING: after + domain.overflow if domain.missing else None,
+        ODD: after + domain.overflow + domain.missing if domain.malformed else None,
     }
     return found + domain.underflow if isinstance(found, int) else beside.get(found)
 

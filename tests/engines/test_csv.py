@@ -34,7 +34,7 @@ from tests.engines import csv_rule, reference
 ROW = Unit("row")
 BUDGET = dv.Budget("9", "1e-3")
 NAMES = ("k", "n")
-SIDES = {"underflow": True, "overflow": True, "missing": True}
+SIDES = {"underflow": True, "overflow": True, "missing": True, "malformed": True}
 
 PIECES = [
     b"1", b"7", b"-3", b"2.5", b"1e3", b"inf", b"007", b"a", b"b", b" ", b"NA", b"nan", b",", b",", b"\n", b"\n", b"\r",
@@ -261,7 +261,7 @@ def test_a_table_that_pandas_writes_is_read_whole(folder: Path) -> None:
     path = folder / "whole.csv"
     frame.to_csv(path, index=False)
     assert keys(sources.duckdb(path)) == {text: 3 for text in texts if text}
-    assert answer(sources.duckdb(path), Question.of(SMALL), ROW, StatisticKind.DENSE) == [[0, *[1] * 10, 20, 0]]
+    assert answer(sources.duckdb(path), Question.of(SMALL), ROW, StatisticKind.DENSE) == [[0, *[1] * 10, 20, 0, 0]]
 
 
 # ---------------------------------------------------------------- what is declared

@@ -14,6 +14,7 @@ const readFactor = shape({
     overflow: maybe(flag),
     other: maybe(flag),
     missing: maybe(flag),
+    malformed: maybe(flag),
 });
 
 type Factor = Read<typeof readFactor>;
@@ -35,7 +36,7 @@ const inner = (factor: Factor): bigint =>
 const count = (flags: readonly (boolean | null)[]): bigint => BigInt(flags.filter((on) => on === true).length);
 
 const size = (factor: Factor): bigint =>
-    inner(factor) + count([factor.underflow, factor.overflow, factor.other, factor.missing]);
+    inner(factor) + count([factor.underflow, factor.overflow, factor.other, factor.missing, factor.malformed]);
 
 /** Where a number lies in a domain of numbers: the bin among the inner ones, -1 below them, their number above. */
 function among(factor: Factor, number: Fraction): bigint | null {
@@ -55,8 +56,12 @@ function among(factor: Factor, number: Fraction): bigint | null {
 function place(factor: Factor, label: string): bigint | null {
     if (factor.kind === "categories") {
         const found = factor.labels!.indexOf(label);
-        return found >= 0 ? BigInt(found) : factor.other === true ? inner(factor) : null;
+        if (found >= 0) return BigInt(found);
+        return factor.missing === true && label === "missing" ? size(factor) - 1n : factor.other === true ? inner(factor) : null;
     }
+    const last = size(factor) - 1n;
+    if (label === "malformed" && factor.malformed === true) return last;
+    if (label === "missing" && factor.missing === true) return factor.malformed === true ? last - 1n : last;
     const number = typedLabel(label);
     const at = number === null ? null : among(factor, number);
     if (at === null || (at < 0n && factor.underflow !== true) || (at >= inner(factor) && factor.overflow !== true)) return null;
