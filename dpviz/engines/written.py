@@ -53,7 +53,7 @@ _ISO: Final = (
     "(?:[ T](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.](?P<part>[0-9]{1,9}))?)?)?"
 )
 _CLOCK: Final = "(?P<hours>[0-9]{1,3}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
-HOW_DATES: Final = 'write "date" for 2026-01-31, or ("date", "%d/%m/%Y") for 31/01/2026'
+HOW_DATES: Final = 'write "date" for YYYY-MM-DD, or ("date", "%d/%m/%Y") for DD/MM/YYYY'
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +219,13 @@ class Marks:
         thousands = "" if thousands is None else thousands
         if not isinstance(decimal, str) or decimal not in DECIMALS:
             raise ParameterError.of(
-                as_given(decimal), 'decimal must be "." or ","', 'write decimal="," for numbers such as 0,5'
+                as_given(decimal), 'decimal must be "." or ","', 'write decimal="," where a comma stands before the fraction'
             )
         if not isinstance(thousands, str) or thousands not in ("", *GROUPS):
             raise ParameterError.of(
                 as_given(thousands),
                 "thousands must be one of . , ' _ or a space",
-                'write thousands="." for numbers such as 1.234',
+                'write thousands="." where a full stop stands between thousands',
             )
         if thousands == decimal:
             raise ParameterError.of(
