@@ -12,12 +12,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test soak bench build front pins address setup programs
+.PHONY: help lab test soak findings bench build front pins address setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
 	@echo 'make test    install, then run every check that CI runs (SUITES="unit browser" for some)'
 	@echo 'make soak    run the long attacks in full (hours); make test runs a twentieth'
+	@echo 'make findings run what outside libraries do that one would not guess, without dpviz; needs a package index'
 	@echo 'make bench   time dpviz against its peers'
 	@echo 'make build   build the wheel and the sdist into dist/ and check them'
 	@echo 'make front   build widgets/ into dpviz/static/'
@@ -32,6 +33,10 @@ test: setup programs
 
 soak: .venv/.dev programs
 	$(BIN)/python -m tools.soak
+
+# Each script installs what it needs in a folder of its own. Outside of CI: a failure says that the outside world changed.
+findings:
+	@for script in findings/*.sh; do echo "== $$script"; bash "$$script" || { echo "$$script: this changed" >&2; exit 1; }; done
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks

@@ -33,6 +33,7 @@ import pandas as pd
 
 import dpviz as dv
 from benchmarks.measured import Measured, interleave, most_memory, ms, wall
+from dpviz.engines.queries import by_rows_alone
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.session.session import Session
@@ -148,9 +149,12 @@ def measured(size: int, name: str, rounds: int = ROUNDS) -> dict[str, float]:
     kind = KINDS[name]
     rounds = min(rounds, 3 if size > 10**7 else 5 if size > 10**6 else rounds)
     with tempfile.TemporaryDirectory(prefix="dpviz-bench-") as folder:
-        connection = duckdb.connect(config={"memory_limit": f"{MEMORY}GB", "temp_directory": folder})
-        connection.execute(f"CREATE VIEW made AS SELECT * FROM read_parquet('{BUILD / str(size)}/*.parquet')")
-        source, ledger = dv.sources.duckdb(connection, "made"), Path(folder) / "growth.ledger"
+        limits = {"memory_limit": f"{MEMORY}GB", "temp_directory": folder}
+        connection, ours = duckdb.connect(config=limits), duckdb.connect(config=limits)
+        for each in (connection, ours):
+            each.execute(f"CREATE VIEW made AS SELECT * FROM read_parquet('{BUILD / str(size)}/*.parquet')")
+        by_rows_alone(ours)
+        source, ledger = dv.sources.duckdb(ours, "made"), Path(folder) / "growth.ledger"
         session = Session(source, dv.Unit("row"), dv.Budget(10**6, "1/2"), ledger)
         question, mechanism, keys = Question.of(kind.domain()), kind.mechanism(), iter(range(10**9))
         session.plan(question, mechanism)
@@ -164,6 +168,7 @@ def measured(size: int, name: str, rounds: int = ROUNDS) -> dict[str, float]:
 
         times = interleave({"release": partial(wall, release), "query": partial(wall, query)}, rounds)
         connection.close()
+        ours.close()
     return times | {"peak": most_memory()}
 
 

@@ -211,7 +211,7 @@ def flights(folder: Path, minutes: int, rounds: int) -> list[Measured]:
     counted = connection.execute(sql).fetchnumpy()
     counts = np.zeros(minutes, dtype=np.int64)
     counts[counted["scheduled_minute"]] = counted["count_star()"]
-    sources = {"duckdb": dv.sources.duckdb(connection, "flights"), "memory": Counted(counts)}
+    sources = {"duckdb": dv.sources.duckdb(path), "memory": Counted(counts)}
     keys = iter(range(10**9))
     contestants: dict[str, Callable[[], float]] = {"query": partial(wall, lambda: connection.sql(sql).fetchnumpy())}
     for name, source in sources.items():

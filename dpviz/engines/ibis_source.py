@@ -24,7 +24,7 @@ from dpviz.engines.columns import (
     with_steps,
 )
 from dpviz.engines.files import Opened
-from dpviz.engines.queries import Columns, DuckDB, Engine, Rows, Spark, answers, ask
+from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask
 from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
 from dpviz.engines.written import PLAIN, Marks
@@ -129,7 +129,8 @@ class IbisSource(Unstored, Source):
         name = called(name)
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
         self._engine = withhold_errors(_engine, held)
-        self._table = held = withhold_errors(_ordered_as_text, held, self._engine)
+        self._looks_at_rows()
+        self._table = held = withhold_errors(_by_rows, held, self._engine)
         every = withhold_errors(_stored, held)
         self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
@@ -191,6 +192,17 @@ class IbisSource(Unstored, Source):
                 "a connection with a result that is half read",
                 "an engine answers one question after the other",
                 "read that result to its end, or give dpviz a connection of its own",
+            )
+        self._looks_at_rows()
+
+    def _looks_at_rows(self) -> None:
+        """Refuse files of which the engine may count what they say, in place of what is in them."""
+        step = withhold_errors(self._engine.trusts)
+        if step is not None:
+            raise ParameterError.of(
+                f"files that {self.engine} reads in a connection of its own",
+                "an engine counts the rows of a file, and may not answer from what the file says of them",
+                step,
             )
 
     def probe(self) -> None:
@@ -691,15 +703,18 @@ def _engine(held: Hidden[Any]) -> Engine:
         warnings.simplefilter("ignore")  # of packages that do not know each other's versions
         backend = held.take().get_backend()
     if backend.name == "duckdb":
-        return DuckDB(backend)
+        return DuckDB(backend, held.take())
     if backend.name == "pyspark":
         return Spark(backend)
+    if backend.name == "polars":
+        return Polars(backend, held.take())
     return Engine(backend)
 
 
-def _ordered_as_text(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
-    """The table with its enumerations as texts: DuckDB would order them as they were declared."""
-    table = held.take()
+def _by_rows(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
+    """The table as it is counted: rows decide alone, and enumerations are texts, for DuckDB would order them as they
+    were declared."""
+    table = engine.by_rows(held.take())
     return Hidden(table.mutate(**{name: table[name].concat("") for name in engine.enumerations(table)}))
 
 

@@ -7,11 +7,12 @@ Whatever an engine says when it fails may hold data: it goes no further than tha
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from dpviz import threads
 from dpviz.boundary import Hidden, Unstored
+from dpviz.engines.columns import fresh
 from dpviz.errors import ReleaseFailed
 from dpviz.model.source import Tick
 
@@ -56,6 +58,55 @@ BATCH: Final = 1 << 16
 """So many rows leave an engine at a time: few enough that their texts stay below what one Arrow column holds."""
 AHEAD: Final = 2
 """So many batches may wait for whoever takes them."""
+
+
+LOOK_AT_THE_QUERY: Final = frozenset(
+    (
+        "build_side_probe_side",
+        "column_lifetime",
+        "common_aggregate",
+        "common_subexpressions",
+        "cte_inlining",
+        "deliminator",
+        "duplicate_groups",
+        "expression_rewriter",
+        "in_clause",
+        "join_order",
+        "limit_pushdown",
+        "reorder_filter",
+        "top_n",
+        "top_n_window_elimination",
+        "unnest_rewriter",
+        "unused_columns",
+    )
+)
+"""DuckDB's optimizers that look at the query alone. Any other one, and any that a later version adds, may answer from
+what a file's writer says about its rows: least and greatest values, how many are missing."""
+TABLES: Final = frozenset(
+    (
+        "SEQ_SCAN",
+        "INDEX_SCAN",
+        "DUMMY_SCAN",
+        "COLUMN_DATA_GET",
+        "CHUNK_GET",
+        "EXPRESSION_GET",
+        "EMPTY_RESULT",
+        "RANGE",
+        "GENERATE_SERIES",
+        "UNNEST",
+        "CTE_SCAN",
+        "CTE_REF",
+        "DELIM_GET",
+        "READ_CSV",
+        "READ_CSV_AUTO",
+        "PANDAS_SCAN",
+    )
+)
+"""Where DuckDB takes rows from of which it knows what it says: tables of its own, which it describes itself (NaN
+included), and rows of which it is told nothing."""
+PATH: Final = "give dpviz the path of the files"
+IN_MEMORY: Final = ("ARROW_SCAN", "PYTHON_ARROW_SCAN")
+"""A table of Arrow's in memory; or a data set of files."""
 
 
 class Engine(Unstored):
@@ -100,6 +151,16 @@ class Engine(Unstored):
         """Whether the engine answers nothing until its owner has done something."""
         return False
 
+    def by_rows(self, table: Any) -> Any:
+        """The table, read so that rows decide every answer, and nothing that is said about them."""
+        return table
+
+    def trusts(self) -> str | None:
+        """What has to be done before this engine looks at the rows themselves; None where it does. An engine may
+        answer from the statistics of a file, which its writer was free to leave wrong: one row would move an answer
+        by any number of rows."""
+        return None
+
     def stop(self) -> None:
         """End the query that is running, if the engine can. May be called again and again."""
 
@@ -122,10 +183,11 @@ class DuckDB(Engine):
         with self._backend.con.cursor() as own:
             own.execute("SELECT 1").fetchall()
 
-    def __init__(self, backend: Any) -> None:
+    def __init__(self, backend: Any, table: Any) -> None:
         super().__init__(backend)
         self._one = threading.Lock()
         self._order = self._collation()
+        self._of_files = self._reads_files(table)
 
     def prepared(self, query: Any) -> Any:
         return self._backend.compile(query)
@@ -167,6 +229,13 @@ class DuckDB(Engine):
                         rule="a source counts texts by one collation",
                         next_step="make the source anew",
                     )
+                if self.trusts() is not None:
+                    raise ReleaseFailed(
+                        "the engine answers from the statistics of files again; switch these optimizers off",
+                        value="other optimizers",
+                        rule="rows are counted, not what a file says of them",
+                        next_step="switch these optimizers off, as when the source was made",
+                    )
                 return fetch(self._backend.con.sql(query))
             except Exception as problem:
                 # The connection may be its owner's, who is busy with something else.
@@ -191,6 +260,42 @@ class DuckDB(Engine):
             time.sleep(EVERY / 5)
         return False
 
+    def trusts(self) -> str | None:
+        """Files in a connection of somebody's own. Ours have these optimizers off: `by_rows_alone`."""
+        on = self._on() if self._of_files else ""
+        run = f"run connection.execute(\"SET disabled_optimizers = '{on}'\")"
+        return f"{PATH}, or make a table of them (CREATE TABLE ... AS SELECT ...), or {run}" if on else None
+
+    def _on(self) -> str:
+        """The optimizers that may look at more than the query, where one of them is on: all of them, as a setting."""
+        with self._backend.con.cursor() as own:
+            ((at_all, off),) = own.execute(
+                "SELECT current_setting('enable_optimizer'), current_setting('disabled_optimizers')"
+            ).fetchall()
+            others = other_optimizers(own)
+        known = {name.strip() for name in off.split(",")}
+        return "" if not at_all or known >= set(others) else ",".join(sorted((known - {""}) | set(others)))
+
+    def _reads_files(self, table: Any) -> bool:
+        """Whether rows come from anywhere but tables of DuckDB's own, as the plan before any optimizer has it.
+
+        The option that shows this plan belongs to the whole database, and is set back at once.
+        """
+        from ibis.expr import operations
+
+        self._backend._run_pre_execute_hooks(table)  # which register tables in memory
+        query = self._backend.compile(table)
+        connection = self._backend.con
+        ((before,),) = connection.execute("SELECT current_setting('explain_output')").fetchall()
+        connection.execute("SET explain_output = 'all'")
+        try:
+            plans = dict(connection.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchall())
+        finally:
+            connection.execute(f"SET explain_output = '{before}'")
+        found = [name for name in _leaves(json.loads(plans["logical_plan"])) if name not in TABLES]
+        held = len(table.op().find(operations.InMemoryTable))
+        return len(found) != held or any(name not in IN_MEMORY for name in found)
+
     def _collation(self) -> Any:
         """How texts are compared; the connection's owner may set it, and merge keys that are told apart elsewhere."""
         return self._backend.con.sql("SELECT current_setting('default_collation')").fetchall()
@@ -202,6 +307,26 @@ class DuckDB(Engine):
     def enumerations(self, table: Any) -> list[str]:
         types = self._backend.con.sql(self._backend.compile(table.limit(0))).types
         return [name for name, held in zip(table.columns, types, strict=True) if str(held).startswith("ENUM")]
+
+
+def other_optimizers(connection: Any) -> list[str]:
+    """DuckDB's optimizers that may look at more than the query."""
+    known = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    return sorted(name for (name,) in known if name not in LOOK_AT_THE_QUERY)
+
+
+def by_rows_alone(connection: Any) -> None:
+    """Have a DuckDB of our own look at the rows of files, whatever the files say of them."""
+    connection.execute(f"SET disabled_optimizers = '{','.join(other_optimizers(connection))}'")
+
+
+def _leaves(plan: Any) -> Iterator[str]:
+    """Where the rows of a plan come from."""
+    for node in plan if isinstance(plan, list) else [plan]:
+        beneath = node.get("children") or []
+        if not beneath:
+            yield str(node["name"]).strip().upper()
+        yield from _leaves(beneath)
 
 
 def _reader(found: Any) -> Any:
@@ -230,6 +355,13 @@ class Spark(Engine):
 
     name = "Spark"
     reads_numbers = True
+
+    def by_rows(self, table: Any) -> Any:
+        """A random number between the files and every filter: Spark hands no filter to a file across one, and so never
+        leaves out rows for what the file says of them."""
+        passed = fresh("passed", table.columns)
+        drawn = table.mutate(**{passed: ibis.random()})
+        return drawn.filter(drawn[passed] < 2).drop(passed)
 
     def touch(self) -> None:
         if self._context is None:
@@ -260,6 +392,20 @@ class Spark(Engine):
     def stop(self) -> None:
         if self._context is not None:
             self._context.cancelJobsWithTag(self._tag)
+
+
+class Polars(Engine):
+    """Polars. It leaves out rows of Parquet files for what the files say of them, and cannot be told otherwise once
+    they are opened."""
+
+    def __init__(self, backend: Any, table: Any) -> None:
+        super().__init__(backend)
+        plan = backend.compile(table).explain(optimized=False)
+        scans = (line.partition(" SCAN ")[0].split() for line in plan.splitlines() if " SCAN " in line)
+        self._of_files = any(scan[-1:] != ["Csv"] for scan in scans)
+
+    def trusts(self) -> str | None:
+        return f"{PATH}, or a frame in memory" if self._of_files else None
 
 
 def _not_ours(record: logging.LogRecord) -> bool:

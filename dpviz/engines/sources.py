@@ -118,6 +118,10 @@ def duckdb(
     compressed file does not give back is not there: all in silence, for an error would tell of a row. The file is read
     once, when it is opened. `engines/delimited.py` has the rule in full.
 
+    A Parquet file is counted row by row. Its statistics, like the least and greatest value of a column, may be wrong,
+    and leave NaN out: DuckDB's optimizers that read them are off. In a connection of your own, files that its views
+    read are refused until you switch these off; a table that DuckDB keeps itself needs nothing of the kind.
+
     A pandas DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects
     or of categories holds texts, unless the schema declares it.
 
@@ -417,7 +421,11 @@ def _other_delimiter(name: str, usual: str) -> str:
 
 
 def _opened(path: str) -> Any:
-    return _own().read_parquet(path)
+    from dpviz.engines.queries import by_rows_alone
+
+    backend = _own()
+    by_rows_alone(backend.con)
+    return backend.read_parquet(path)
 
 
 def _begun(path: Path, dialect: Any) -> Any:
