@@ -81,7 +81,7 @@ class Groups(Around):
     inner: Mechanism
     way: Way
 
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
     name: ClassVar[str] = "Groups"
     about: ClassVar[str] = "Another mechanism for each part of the data."
     delta_text: ClassVar[str] = "The mechanism that answers each part needs δ."

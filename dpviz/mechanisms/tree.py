@@ -52,6 +52,9 @@ MOST_NODES: Final = 1 << 24
 WIDEST: Final = 1 << 20
 """A node has at most so many children."""
 
+LOOKED_AT: Final = 1 << 12
+"""The number of pairs of a rise and a fall that the price of Gaussian noise looks at one by one."""
+
 
 @dataclass(frozen=True)
 class WholeOrAuto(WholeNumber):
@@ -117,6 +120,7 @@ class Tree(Parameters):
 
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
+    revision: ClassVar[int] = 2
     delta_text: ClassVar[str] = "Tree is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -212,71 +216,132 @@ class Tree(Parameters):
 
 @dataclass(frozen=True)
 class Spread:
-    """How far one unit moves the counts of a tree.
+    """Limits on how far one unit moves the leaves of a tree, and what follows for all its nodes.
 
-    up, down  by how much leaves may rise and fall in all at the same time; where a unit comes or goes, `down` is 0,
-              for then they all move the same way
-    each      by how much one leaf may
+    Parameters
+    ----------
+    records : int
+        The most by which leaves rise in all. In a replacement other leaves fall, by at most as much in all.
+    each : int
+        The most by which one leaf moves.
+    leaves : int or None
+        The number of leaves that are counted; None where there is room for any rise beside any fall.
+    replaced : bool
+        Whether one unit takes the place of another one. Otherwise all leaves move the same way.
     """
 
-    up: int
-    down: int
+    records: int
     each: int = 1
+    leaves: int | None = None
+    replaced: bool = False
 
     @classmethod
     def of(cls, unit: Unit, bins: int) -> Spread:
-        """From the unit's limits. A replacement raises leaves of the one and lowers others, all of them different.
-
-        As many leaves are left to the others as the records of the one do not fill: where the records end inside a
-        leaf, it counts for both, which is no less than what any replacement moves.
-        """
-        touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
-        up = unit.records(bins)
-        others = min(touched, bins - up // unit.max_per_bin) if unit.relation == "replace-one" else 0
-        return cls(up, min(up, others * unit.max_per_bin), unit.max_per_bin)
+        """The limits of a unit over this number of bins."""
+        return cls(unit.records(bins), unit.max_per_bin, bins, unit.relation == "replace-one")
 
     def moved(self, weights: tuple[int, ...], known: bool = False) -> int:
-        """The most that weighted counts of all nodes can move in L1, by the weight of each height, leaves first.
+        """Return an upper bound of the weighted L1 distance that one unit moves all nodes.
 
-        With p that rise and q that fall, a height below the root moves by p + q at most and the root by |p - q|. That
-        is linear in q, so it is largest at one end.
+        Parameters
+        ----------
+        weights : tuple of int
+            The weight of each height, leaves first.
+        known : bool
+            Whether the root is public, and not drawn.
 
-        known  whether the root is not drawn
+        Notes
+        -----
+        With a rise u and a fall d, a height below the root moves by at most u + d, and the root by their difference.
+        For u >= d the sum grows with u, and it is linear in d, so it is largest at u = `records` and at d = 0 or at
+        the largest fall. A leaf that the rise fills in part counts as room for the fall, too: this bounds the pairs
+        that give up a part of a leaf of the rise for a whole leaf of the fall.
         """
         *below, top = weights
+        up = self.records
         if not below:
-            return 0 if known else top * self.up
+            return 0 if known else top * up
         rest, top = sum(below), 0 if known else top
-        return max((rest + top) * self.up, rest * (self.up + self.down) + top * (self.up - self.down))
+        down = self._room(up // self.each)
+        return max((rest + top) * up, rest * (up + down) + top * (up - down))
+
+    def _room(self, filled: int) -> int:
+        """The largest fall beside a rise that takes this number of leaves."""
+        if not self.replaced:
+            return 0
+        return self.records if self.leaves is None else min(self.records, (self.leaves - filled) * self.each)
 
     def squares(self, weights: tuple[int, ...], branching: int, known: bool = False) -> int:
-        """The most that squared moves of all nodes add up to, each times the square of the weight of its height.
+        """Return an upper bound of the squared L2 distance that one unit moves all nodes, each node times its weight.
 
-        Leaves that rise by u in all move the nodes of one height most where they lie side by side, each risen by
-        `each`, but for the last: then every sum of j nodes is the largest there is, on all heights at once, and squares
-        of such a list add up to most. Where others fall by q, they are no closer to the first than in other children of
-        the root, so that below the root the squares of both add up, and the root moves by u - q. As q grows from one
-        full node to the next, the squares of that height lie below a straight line, and the root's are convex: what is
-        largest is at 0, at all of q, or at the last full node of some height.
+        Parameters
+        ----------
+        weights : tuple of int
+            The weight of each height, leaves first.
+        branching : int
+            How many children a node has.
+        known : bool
+            Whether the root is public, and not drawn.
 
-        known  whether the root is not drawn
+        Notes
+        -----
+        A unit that is replaced moves the leaves by a rise of u in all and a fall of d in all. Both are at most
+        `records`, and leaves that rise do not fall, so ceil(u / each) + ceil(d / each) <= `leaves`. A node of height h
+        has room for c = each * branching**h. At one height the rises are numbers in [0, c] that add up to u, so their
+        squares add up to at most M(u) = floor(u / c) c**2 + (u mod c)**2. Where rise and fall meet in a node,
+        (x - y)**2 <= x**2 + y**2; the root moves by exactly u - d. The distance is therefore at most the maximum over
+        (u, d) of the sum of w**2 (M(u) + M(d)) over the heights below the root, plus w**2 (u - d)**2 for the root.
 
-        >>> Spread(1, 0).squares((1, 1, 1), 2), Spread(1, 1).squares((1, 1, 1), 2), Spread(1, 1).squares((1, 1, 3), 2)
-        (3, 4, 11)
+        By symmetry u >= d; then the sum grows with u, so u is as large as the leaves that fall leave room for. The
+        largest fall is not always the worst, nor is the largest rise: every d has to be looked at, as follows.
+
+        * As long as u = `records` has room: between multiples of `each` every M is convex in d, and so is the square
+          of the root. At multiples of each * branching**h the lower heights are linear in d and the others convex up to
+          the next height. So the maximum is at 0, at the largest d, or at that rounded down to a full node.
+        * Where every further leaf that falls is one less that rises: between two multiples of `each` u is constant and
+          the sum convex in d. The lower end has the larger u in the interval before, so the upper ends are enough.
+          Beyond LOOKED_AT of them, neighbours share an upper bound: the largest u and d of the group for M, the largest
+          distance of both for the root.
+
+        The bound is attained where rise and fall have room below different children of the root.
+
+        >>> Spread(1).squares((1, 1, 1), 2), Spread(1, replaced=True).squares((1, 1, 3), 2)
+        (3, 11)
+        >>> Spread(3, leaves=4, replaced=True).squares((1, 3, 0), 2)  # two rise and two fall; three and one: 58
+        76
         """
         *below, last = (weight * weight for weight in weights)
-        top = 0 if known else last
-        full = [self.each * branching**height for height in range(len(below))]
+        top, most = 0 if known else last, self.records
+        heights = [(weight, self.each * branching**height) for height, weight in enumerate(below)]
 
-        def moved(total: int) -> int:
-            """The squares below the root where leaves move by so much in all."""
-            return sum(
-                weight * int((total // size) * size * size + (total % size) * (total % size))
-                for weight, size in zip(below, full, strict=True)
-            )
+        def total(rise: Any, fall: Any, apart: Any) -> Any:
+            """For whole numbers or arrays of them; `apart` is how far the root moves."""
+            within = sum(weight * (_packed(rise, size, most) + _packed(fall, size, most)) for weight, size in heights)
+            return within + top * apart * apart
 
-        falls = {0, self.down, *(self.down // size * size for size in full)}
-        return moved(self.up) + max(int(moved(fall) + top * (self.up - fall) * (self.up - fall)) for fall in falls)
+        free = self._room(-(-most // self.each))
+        falls = {0, free, *(free // size * size for _, size in heights)}
+        found = max(int(total(most, fall, most - fall)) for fall in falls)
+        if not self.replaced or self.leaves is None:
+            return found
+        first, stop = free // self.each + 1, self.leaves // 2 + 1  # leaves that fall, where no rise has all its room
+        if free < most and first < stop:
+            step = -(-(stop - first) // LOOKED_AT)
+            fits = 2 * total(most, most, most) < 1 << 62
+            least = np.arange(first, stop, step, dtype=np.int64 if fits else object)
+            largest = np.minimum(least + (step - 1), stop - 1)
+            rise = np.minimum((self.leaves - least) * self.each, most)
+            start, fall = (np.minimum(one * self.each, most) for one in (least, largest))
+            found = max(found, int(total(rise, fall, rise - start).max()))
+        return found
+
+
+def _packed(moved: Any, size: int, most: int) -> Any:
+    """The largest sum of squares of numbers in [0, size] that add up to `moved`, which is at most `most`."""
+    if size >= most:
+        return moved * moved
+    whole, rest = moved // size, moved % size
+    return whole * (size * size) + rest * rest
 
 
 @error_boundary
@@ -291,7 +356,7 @@ def best_branching(
     For each height the smallest number of children that reaches so many bins is looked at: more of them only add
     padding. All of it is public.
 
-    >>> best_branching(4096, Fraction(1, 10), Spread(1, 0)), best_branching(65536, Fraction(1, 10), Spread(1, 0))
+    >>> best_branching(4096, Fraction(1, 10), Spread(1)), best_branching(65536, Fraction(1, 10), Spread(1))
     (8, 16)
     """
     best: tuple[Fraction, int] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -276,28 +276,45 @@ def squares(unit: Unit, shape: Shape, weights: tuple[int, ...], known: bool) -> 
     )
 
 
+def room_for_both(spread: Spread, shape: Shape, bins: int) -> bool:
+    """Whether the largest rise and the largest fall fit below different children of the root."""
+    child = shape.k ** (shape.height - 2) if shape.height > 1 else 0
+    filled = -(-spread.records // spread.each)
+    return filled <= child and bins - child >= filled
+
+
 @pytest.mark.parametrize("name", UNITS)
 @pytest.mark.parametrize(("branching", "bins"), [(2, 1), (2, 2), (2, 3), (2, 4), (2, 5), (3, 3), (3, 5)])
 def test_squared_moves_of_a_tree_are_bounded_and_met_where_two_units_have_room(
     name: str, branching: int, bins: int
 ) -> None:
-    unit, shape = UNITS[name], Shape(branching, bins)
+    unit, shape, chance = UNITS[name], Shape(branching, bins), random.Random(f"{name}, {branching}, {bins}")
     spread = Spread.of(unit, bins)
-    child = branching ** (shape.height - 2) if shape.height > 1 else 0
-    filled = -(-spread.up // unit.max_per_bin)
-    room = filled <= child and bins - child >= filled
-    for known, levels in itertools.product(
-        (False, True), [(1,) * shape.height, (3, *(1,) * (shape.height - 1)), tuple(range(1, shape.height + 1))]
-    ):
+    room = room_for_both(spread, shape, bins)
+    drawn = [tuple(chance.choice((0, 1, 2, 3, 10)) for _ in range(shape.height)) for _ in range(2)]
+    alike: list[tuple[int, ...]] = [(1,) * shape.height, tuple(range(1, shape.height + 1))]
+    for known, levels in itertools.product((False, True), alike + drawn):
         stated, true = spread.squares(levels, branching, known), squares(unit, shape, levels, known)
-        assert stated >= true
+        assert stated >= true, (levels, known)
         if room or unit.relation == "add-remove":
             assert stated == true, (levels, known)
 
 
-def most_squares(levels: tuple[int, ...], branching: int, spread: Spread, falls: Iterable[int]) -> int:
-    """What `Spread.squares` is the largest of, at these falls."""
-    *below, top = (weight**2 for weight in levels)
+@pytest.mark.parametrize(("levels", "true"), [("1,3,0", 76), ("1,10,1", 804)])
+def test_a_tree_pays_for_two_that_rise_and_two_that_fall_where_three_may_rise(levels: str, true: int) -> None:
+    """Three that rise leave room for one that falls, which moves the middle level less: 58 and 608."""
+    unit = Unit("user", relation="replace-one", max_bins=3)
+    made = dv.Tree(1, branching=2, levels=levels, base="gaussian", delta="1e-6")
+    bound = made.bind(question(4), unit)
+    weights = bound.law.heights
+    assert squares(unit, bound.law.design.shape, weights, False) == true
+    assert bound.rho is not None and bound.law.amount == Fraction(true) / (2 * bound.rho)
+
+
+def every_pair(spread: Spread, levels: tuple[int, ...], branching: int, known: bool) -> dict[tuple[int, int], int]:
+    """What each rise and fall that have room beside each other come to."""
+    *below, last = (weight**2 for weight in levels)
+    top = 0 if known else last
 
     def moved(total: int) -> int:
         sizes = [spread.each * branching**height for height in range(len(below))]
@@ -305,19 +322,62 @@ def most_squares(levels: tuple[int, ...], branching: int, spread: Spread, falls:
             weight * (total // size * size**2 + (total % size) ** 2) for weight, size in zip(below, sizes, strict=True)
         )
 
-    return moved(spread.up) + max(moved(fall) + top * (spread.up - fall) ** 2 for fall in falls)
+    return {
+        (rise, fall): moved(rise) + moved(fall) + top * (rise - fall) ** 2
+        for rise in range(spread.records + 1)
+        for fall in range((spread.records if spread.replaced else 0) + 1)
+        if spread.leaves is None or -(-rise // spread.each) + -(-fall // spread.each) <= spread.leaves
+    }
 
 
-def test_no_fall_of_a_replacement_counts_more_than_those_that_are_looked_at() -> None:
-    chance, between = random.Random(1), 0
-    for _ in range(2_000):
-        branching, up = chance.choice((2, 3, 4)), chance.randint(1, 40)
-        spread = Spread(up, chance.randint(0, up), chance.randint(1, 3))
-        levels = tuple(chance.randint(1, 9) for _ in range(chance.randint(2, 4)))
+def random_spread(chance: random.Random, replaced: bool) -> Spread:
+    leaves, each = chance.randint(1, 24), chance.randint(1, 4)
+    return Spread(chance.randint(1, leaves * each), each, leaves, replaced)
+
+
+def random_levels(chance: random.Random, leaves: int, branching: int) -> tuple[int, ...]:
+    return tuple(chance.choice((0, 1, 1, chance.randint(1, 20))) for _ in range(Shape(branching, leaves).height))
+
+
+def test_no_rise_beside_any_fall_counts_more_than_those_that_are_looked_at() -> None:
+    """The twins: the largest rise beside any fall, and any rise beside the largest fall or none, are not enough."""
+    chance, smaller_rise, smaller_fall = random.Random(1), 0, 0
+    for _ in range(600):
+        spread, branching, known = random_spread(chance, chance.random() < 0.9), chance.randint(2, 4), chance.random()
+        assert spread.leaves is not None
+        levels = random_levels(chance, spread.leaves, branching)
+        pairs = every_pair(spread, levels, branching, known < 0.2)
+        stated = spread.squares(levels, branching, known < 0.2)
+        assert stated == max(pairs.values())
+        smaller_rise += stated > max(far for (rise, _), far in pairs.items() if rise == spread.records)
+        smaller_fall += stated > max(far for (_, fall), far in pairs.items() if fall in (0, spread.records))
+    assert smaller_rise and smaller_fall
+
+
+def test_where_pairs_are_looked_at_in_groups_the_price_is_no_lower(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, looser, most = random.Random(2), 0, Fraction(0)
+    cases = []
+    for _ in range(400):
+        spread, branching = random_spread(chance, True), chance.randint(2, 4)
+        assert spread.leaves is not None
+        levels = random_levels(chance, spread.leaves, branching)
+        cases.append((spread, levels, branching, spread.squares(levels, branching)))
+    monkeypatch.setattr("dpviz.mechanisms.tree.LOOKED_AT", 2)
+    for spread, levels, branching, exact in cases:
         stated = spread.squares(levels, branching)
-        assert stated == most_squares(levels, branching, spread, range(spread.down + 1))
-        between += stated > most_squares(levels, branching, spread, (0, spread.down))
-    assert between, "no fall and the whole fall are not enough"
+        assert stated >= exact
+        looser += stated > exact
+        most = max(most, Fraction(stated, exact) if exact else Fraction(1))
+    assert looser and most < 3, "groups of a third of all pairs are looser, and no worse than that"
+
+
+def test_a_wide_tree_of_users_without_limits_is_priced_with_whole_numbers_of_any_size() -> None:
+    """Squares beyond 64 bits are not cut off: they are those of a millionth of the records, a million times squared."""
+    million = 10**6
+    for spread in (Spread(9_000, 1, 10_000, True), Spread(10_000, 1, 10_000, True)):
+        wide = Spread(spread.records * million, million, spread.leaves, True)
+        levels = (1, 7, 1, 1, 3)
+        assert wide.squares(levels, 10) == million**2 * spread.squares(levels, 10) > 1 << 63
 
 
 @pytest.mark.parametrize("name", ["a row", "a row exchanged", "two bins", "a user exchanged", "twice in one bin"])

@@ -88,7 +88,7 @@ def test_a_spread_that_forgets_a_leaf_that_is_half_full_would_be_too_small() -> 
     """The twin: four records in leaves of three fill two of them, but three and three may change places."""
     unit = Unit("user", "replace-one", max_bins=2, max_per_bin=3, max_records=4)
     farthest = max(5 * sum(map(abs, change)) + abs(sum(change)) for change in moved(unit, 2))
-    assert Spread(4, 0).moved((5, 1)) < farthest <= Spread.of(unit, 2).moved((5, 1))
+    assert Spread(4, 3).moved((5, 1)) < farthest <= Spread.of(unit, 2).moved((5, 1))
 
 
 def test_queries_pay_for_the_farthest_that_any_user_moves_them() -> None:
