@@ -171,11 +171,20 @@ def _uses(uses: Sequence[Any]) -> list[str]:
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     from dpviz.session import arithmetic
     from dpviz.session.ledger import Ledger
+    from dpviz.session.undercharged import undercharged
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
     ledger = Ledger.read(options.ledger, check=arithmetic.known)
-    return _verified(ledger.verify(head=options.head), f"{ledger.location} holds")
+    record, lines = _verified(ledger.verify(head=options.head), f"{ledger.location} holds")
+    found = undercharged(ledger)
+    if found:
+        lines += [
+            "",
+            "charged too little by an earlier dpviz; count what these cost, the ledger keeps what was charged:",
+        ]
+        lines += [one.text for one in found]
+    return {**record, "undercharged": [one.to_json() for one in found]}, lines
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

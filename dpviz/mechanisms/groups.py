@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
@@ -19,6 +19,7 @@ from dpviz.model.laws.grouped import GroupedLaw
 from dpviz.model.mechanism import Bound, Choice, Cost, Mechanism, Mode, Space
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question
+from dpviz.model.repricing import Repricing, at_rho
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
@@ -30,6 +31,7 @@ from dpviz.privacy.range_bounded import calibrate
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
+    from dpviz.model.terms import Terms
     from dpviz.noise.bits import Bits
 
 
@@ -37,6 +39,7 @@ class Around:
     """A mechanism around another one: no page offers it."""
 
     revision: ClassVar[int] = 1
+    repriced: ClassVar[tuple[Repricing, ...]] = ()
     names_items: ClassVar[bool] = False
     draws_records: ClassVar[bool] = False
     first_choice: ClassVar[int] = 0
@@ -82,6 +85,9 @@ class Groups(Around):
     way: Way
 
     revision: ClassVar[int] = 3
+    repriced: ClassVar[tuple[Repricing, ...]] = (
+        Repricing(3, lambda terms: _cost(terms), "the mechanism that answered each part was charged too little"),
+    )
     name: ClassVar[str] = "Groups"
     about: ClassVar[str] = "Another mechanism for each part of the data."
     delta_text: ClassVar[str] = "The mechanism that answers each part needs δ."
@@ -218,6 +224,27 @@ class Groups(Around):
         return each
 
 
+def _cost(terms: Terms) -> Guarantee | None:
+    """The price of Gaussian answers about all parts, from what their mechanism says of the answer about one part.
+
+    A stored answer by parts does not say which revision of that mechanism it had, so everything that the mechanism
+    says of earlier ones is asked. It goes by the noise that was drawn, and so says no more than the truth.
+    """
+    from dpviz.mechanisms import named
+
+    law, given, by = terms.law, terms.mechanism.parameters, terms.question.by
+    if not isinstance(law, GroupedLaw) or by is None or given["way"] == "product":
+        return None
+    each, inside = law.of_part(terms.unit)
+    one = replace(terms, question=terms.question.in_parts()[0], law=each, unit=inside)
+    costs = [repricing.cost(one) for repricing in named(given["mechanism"]).repriced]
+    steps = [cost.zcdp_steps for cost in costs if cost is not None]
+    rhos = [step.rho for step in steps if isinstance(step, ZCDP)]
+    if not rhos:
+        return None
+    return at_rho(terms, _added_up(by, terms.unit, given["way"], max(rhos), None))
+
+
 def touched(by: Partition | NamedParts, unit: Unit) -> int:
     """In how many parts one unit counts at most: a row in one, where no row is in two."""
     return 1 if unit.is_row and by.apart else by.cut or by.size
@@ -238,13 +265,17 @@ def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
     by, alone = each.question.by, each.price.zcdp_steps
     if by is None or not isinstance(alone, ZCDP):
         return None
+    return _added_up(by, unit, way, alone.rho, each.rho_against(unit))
+
+
+def _added_up(by: Partition | NamedParts, unit: Unit, way: str, alone: Fraction, both: Fraction | None) -> Fraction:
+    """The rho of all parts: `alone` where one unit comes or goes in a part, `both` where it is replaced there."""
     if way == "sequence":
-        return by.size * alone.rho
+        return by.size * alone
     few = touched(by, unit)
     if unit.relation == "add-remove":
-        return few * alone.rho
-    both = each.rho_against(unit)
-    return moved(alone.rho, 4 * alone.rho if both is None else both, few, by.size)
+        return few * alone
+    return moved(alone, 4 * alone if both is None else both, few, by.size)
 
 
 def steps_together(each: Bound, unit: Unit, way: Way) -> RangeBounded | None:

@@ -258,7 +258,6 @@ class PartAsk(Around):
     inner: Mechanism
     part: int
 
-    revision: ClassVar[int] = 2
     name: ClassVar[str] = Parts.name
     about: ClassVar[str] = Parts.about
     delta_text: ClassVar[str] = "Its δ is taken from the balance of its part."

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from dpviz.model.measures import Measure, all_bins, one_bin
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
 from dpviz.model.question import Question
+from dpviz.model.repricing import Repricing, at_rho
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
@@ -36,6 +37,9 @@ from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from dpviz.model.terms import Terms
 
 Padding = Literal["free", "pinned"]
 Root = Literal["asked", "public"]
@@ -121,6 +125,14 @@ class Tree(Parameters):
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
     revision: ClassVar[int] = 2
+    repriced: ClassVar[tuple[Repricing, ...]] = (
+        Repricing(
+            2,
+            lambda terms: _cost(terms),
+            "the price took the largest rise of a replaced user, and a smaller rise beside a larger fall moves the "
+            "nodes farther",
+        ),
+    )
     delta_text: ClassVar[str] = "Tree is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -334,6 +346,15 @@ class Spread:
             start, fall = (np.minimum(one * self.each, most) for one in (least, largest))
             found = max(found, int(total(rise, fall, rise - start).max()))
         return found
+
+
+def _cost(terms: Terms) -> Guarantee | None:
+    """The price of an answer with Gaussian noise, from the noise that was drawn."""
+    law = terms.law
+    if not isinstance(law, GaussianTreeLaw) or law.variance is None:
+        return None
+    squares = Spread.of(terms.unit, law.bins).squares(law.heights, law.branching, law.total is not None)
+    return at_rho(terms, Fraction(squares) / (2 * law.variance))
 
 
 def _packed(moved: Any, size: int, most: int) -> Any:

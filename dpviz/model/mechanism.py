@@ -13,6 +13,7 @@ from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import Clamp, StoredLaw
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
+from dpviz.model.repricing import Repricing
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
@@ -210,6 +211,9 @@ class Mechanism(Protocol):
     name: ClassVar[str]
     revision: ClassVar[int]
     """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves."""
+
+    repriced: ClassVar[tuple[Repricing, ...]]
+    """What earlier revisions were charged too little for, and what their answers cost."""
 
     about: ClassVar[str]
     delta_text: ClassVar[str]

@@ -27,6 +27,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
 from dpviz.model.mechanism import Choice
 from dpviz.model.question import Question
+from dpviz.model.repricing import Repricing
 from dpviz.names import meant
 from dpviz.privacy.grid import LARGEST_EPSILON
 
@@ -270,6 +271,9 @@ class Parameters:
 
     name: ClassVar[str]
     revision: ClassVar[int] = 1
+    repriced: ClassVar[tuple[Repricing, ...]] = ()
+    """What earlier revisions were charged too little for: `dpviz ledger verify` names their answers."""
+
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
 
