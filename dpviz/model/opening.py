@@ -14,6 +14,7 @@ from dpviz.exact import LONGEST
 from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
+from dpviz.model.repricing import Repricing
 from dpviz.model.source import TopRules
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -134,6 +135,7 @@ class Opening(Protocol):
     """
 
     name: ClassVar[str]
+    repriced: ClassVar[tuple[Repricing, ...]] = ()
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts: part of the key, and what the ledger keeps."""

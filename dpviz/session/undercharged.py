@@ -111,8 +111,7 @@ def _declared(body: Mapping[str, Any]) -> tuple[Repricing, ...]:
     name = made.get("name") if isinstance(made, Mapping) else None
     for registry in (REGISTRY, OF_PARTS, OPENINGS):
         if isinstance(name, str) and name in registry:
-            found: tuple[Repricing, ...] = getattr(registry[name], "repriced", ())
-            return found
+            return registry[name].repriced
     return ()
 
 
