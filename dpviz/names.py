@@ -6,12 +6,13 @@ A name that is asked for (an attribute, a parameter, a column, a label) is shown
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final
 
-from dpviz.errors import MissingName, UnknownArgument
+from dpviz.errors import MissingName, UnknownArgument, short
 from dpviz.kinds import bases, name_of
 
 NEAR: Final = 0.6
@@ -22,6 +23,36 @@ MOST: Final = 10_000
 
 LONGEST_NAME: Final = 60
 
+LOOK_ALIKE: Final = str.maketrans(
+    "АВЕКМНОРСТУХаеорсухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧοινρ", "ABEKMHOPCTYXaeopcyxijsABEZHIKMNOPTYXoivp"
+)
+"""Letters of other scripts that nobody tells from Latin ones."""
+
+
+def as_name(name: object) -> str:
+    """A name as a message shows it: as it is, or as Python writes it where its blanks or signs would not be seen.
+
+    >>> as_name("visits"), as_name(" b"), as_name("a\\nb"), as_name("a  b")
+    ('visits', '" b"', '"a\\\\nb"', '"a \\\\x20b"')
+    """
+    if type(name) is not str:
+        return short(name)
+    if name and name == " ".join(name.split()) and name.isprintable():
+        return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    cut = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    signs = [
+        sign if sign.isprintable() else ascii(sign)[1:-1] for sign in cut.replace("\\", "\\\\").replace('"', '\\"')
+    ]
+    told = "".join(r"\x20" if at and sign == " " == signs[at - 1] else sign for at, sign in enumerate(signs))
+    return f'"{told}"'
+
+
+def _skeleton(name: str) -> str:
+    """What a name looks like: without case, blanks around it, invisible signs and the script of its letters."""
+    plain = unicodedata.normalize("NFKC", name.translate(LOOK_ALIKE))
+    seen = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
+    return " ".join(seen.casefold().split())
+
 
 def nearest(name: object, among: Iterable[str]) -> str | None:
     """The name among these that is nearest to a mistyped one, capital letters aside; None where none is near.
@@ -29,15 +60,22 @@ def nearest(name: object, among: Iterable[str]) -> str | None:
     >>> nearest("remaning", ["remaining", "running"]), nearest("session", ["Session"]), nearest("x", ["visits"])
     ('remaining', 'Session', None)
     """
-    if type(name) is not str or not 1 < len(name) <= LONGEST_NAME:
+    if type(name) is not str or not 0 < len(name) <= LONGEST_NAME:
         return None
     from difflib import get_close_matches
 
     known: dict[str, str] = {}
+    seen, alike = _skeleton(name), None
     for one in among:
         known.setdefault(one.casefold(), one)
         if len(known) > MOST:
             return None
+        if alike is None and one != name and len(one) <= LONGEST_NAME and _skeleton(one) == seen:
+            alike = one
+    if alike is not None:
+        return alike
+    if len(name) == 1:
+        return None
     close = get_close_matches(name.casefold(), known, n=1, cutoff=NEAR)
     return known[close[0]] if close and known[close[0]] != name else None
 
@@ -49,7 +87,17 @@ def meant(name: object, among: Iterable[str], otherwise: str) -> str:
     'did you mean visits?'
     """
     near = nearest(name, among)
-    return otherwise if near is None else f"did you mean {near}?"
+    if near is None:
+        return otherwise
+    shown = as_name(near)
+    if type(name) is str and _letters(name) != _letters(near) and _skeleton(name) == _skeleton(near):
+        return f"did you mean {near!a}, in other letters that look alike?"
+    return f"did you mean {shown}?"
+
+
+def _letters(name: str) -> str:
+    """A name without its case and its blanks."""
+    return "".join(name.casefold().split())
 
 
 def missing(owner: str, name: str, among: Iterable[str], otherwise: str = "") -> MissingName:

@@ -27,6 +27,10 @@ def column(values: Any, kind: str | None = None) -> Any:
     if isinstance(values, pd.arrays.NumpyExtensionArray) or isinstance(values.dtype, pd.SparseDtype):
         values = np.asarray(values)
     dtype = values.dtype
+    if isinstance(dtype, pd.PeriodDtype):  # nothing can be asked of it, and DuckDB has no such type
+        return pyarrow.nulls(len(values), pyarrow.duration("us"))
+    if isinstance(dtype, pd.CategoricalDtype) and inferred(dtype) == "time":
+        return column(values.categories.array.take(np.asarray(values.codes), allow_fill=True), kind)
     if inferred(dtype) != "text" or (dtype.kind == "b" and not isinstance(dtype, pd.CategoricalDtype)):
         return pyarrow.array(values, from_pandas=True)
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
@@ -109,6 +109,7 @@ class IbisSource(Unstored, Source):
         marks: Marks = PLAIN,
         odd: Mapping[str, str] | None = None,
         written: Mapping[str, str] | None = None,
+        index: Iterable[str] = (),
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -161,7 +162,9 @@ class IbisSource(Unstored, Source):
         decimals = frozenset(name for name, stored in self._stored.items() if stored.startswith("decimal"))
         timed = frozenset(withhold_errors(_timed, held))
         parsed = frozenset(read) | frozenset(self._odd)
-        self._schema = Schema(name, columns, measured=readable, summed=decimals, timed=timed, parsed=parsed)
+        self._schema = Schema(
+            name, columns, measured=readable, summed=decimals, timed=timed, parsed=parsed, index=frozenset(index)
+        )
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -690,6 +693,10 @@ def _type(dtype: Any) -> str:
         return "boolean"
     if dtype.is_temporal() or dtype.is_interval():
         return "time"
+    if dtype.is_null() or 'kind="NULL"' in str(dtype):  # DuckDB's name for it, which Ibis does not know
+        return "missing values alone, which has no type,"
+    if dtype.is_unknown():
+        return "a type that Ibis does not know"
     return str(dtype.copy(nullable=True))
 
 

@@ -66,6 +66,7 @@ class PandasSource(Unstored, Source):
         texts = frozenset(withhold_errors(texts_of, held))
         columns = declared(withhold_errors(inferred_kinds, held), schema, texts)
         self._formats = formats_of(schema, columns)
+        index = frozenset(withhold_errors(index_names, held))
         timed = frozenset(withhold_errors(_timed, held)) | {
             one.name for one in columns if one.written and one.kind == "time"
         }
@@ -74,7 +75,7 @@ class PandasSource(Unstored, Source):
             replace(one, written=f"numbers as {PLAIN.said}") if one.name in parsed and not one.written else one
             for one in columns
         )
-        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed))
+        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed), index=index)
         self._cells = Hidden(withhold_errors(_copied, held))
         self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
@@ -299,12 +300,28 @@ def texts_of(held: Hidden[pd.DataFrame]) -> list[str]:
     return [name for name, dtype in plain if dtype.kind != "b" or isinstance(dtype, pd.CategoricalDtype)]
 
 
+def index_names(held: Hidden[pd.DataFrame]) -> list[str]:
+    """What `reset_index` calls the levels of a frame's index; of one that counts rows, nothing."""
+    index = held.take().index
+    if isinstance(index, pd.RangeIndex) and index.name is None:
+        return []
+    single = index.nlevels == 1
+    plain = ["index"] if single else [f"level_{at}" for at in range(index.nlevels)]
+    return [name if isinstance(name, str) else other for name, other in zip(index.names, plain, strict=True)]
+
+
 def _timed(held: Hidden[pd.DataFrame]) -> list[str]:
-    """The columns of times that say no zone: what NumPy calls datetime64."""
-    found = held.take().dtypes.items()
-    return [
-        name for name, dtype in found if isinstance(name, str) and isinstance(dtype, np.dtype) and dtype.kind == "M"
-    ]
+    """The columns of dates, and of times that say no zone: NumPy's datetime64, Arrow's dates and timestamps."""
+    return [name for name, dtype in held.take().dtypes.items() if isinstance(name, str) and plain_times(dtype)]
+
+
+def plain_times(dtype: Any) -> bool:
+    """Whether a dtype holds dates, or times that say no zone; categories of such among them."""
+    if isinstance(dtype, pd.CategoricalDtype):
+        return dtype.categories is not None and plain_times(dtype.categories.dtype)
+    if isinstance(dtype, pd.ArrowDtype):
+        return dtype.kind == "M" and getattr(dtype.pyarrow_dtype, "tz", None) is None
+    return isinstance(dtype, np.dtype) and dtype.kind == "M"
 
 
 def _copied(held: Hidden[pd.DataFrame]) -> Cells:
@@ -320,6 +337,8 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
 def inferred(dtype: Any) -> str:
     """The kind that a dtype stands for, where none is declared."""
     if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
+        return "time"
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None and dtype.categories.dtype.kind in "mM":
         return "time"
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"
 

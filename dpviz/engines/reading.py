@@ -101,7 +101,7 @@ def read(values: Any, kind: str) -> Reading:
     """Read a column's array (NumPy's, or one of pandas' own) as its declared kind says."""
     dtype = values.dtype
     if kind == "time":
-        return _of_times(np.asarray(values))
+        return _of_times(moments(values))
     if isinstance(dtype, pd.CategoricalDtype):
         named = listed(np.asarray(values.categories, dtype=object), kind)
         return Listed(np.append(named.codes, NONE)[np.asarray(values.codes)], named.plain)
@@ -165,6 +165,24 @@ def _moment(value: Any, kind: type) -> int | None:
     if kind is pd.Timestamp:
         return None if value.tzinfo is not None else int(value.as_unit("us")._value)
     return times.since(value) if kind is datetime and value.tzinfo is None else None
+
+
+def moments(values: Any) -> NDArray[np.datetime64]:
+    """The times of a column whose dtype says that it holds such, as NumPy holds them."""
+    dtype = values.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        held = moments(values.categories.array)
+        found: NDArray[np.datetime64] = np.append(held, np.datetime64("NaT"))[np.asarray(values.codes)]
+        return found
+    if isinstance(dtype, pd.ArrowDtype):
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+        given = pa.chunked_array(pa.array(values))
+        if pa.types.is_date(given.type):
+            given = given.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
+        held = given.fill_null(0).to_numpy()
+        return np.where(np.asarray(pd.isna(values)), np.datetime64("NaT"), held)
+    return np.asarray(values)
 
 
 def _of_times(values: NDArray[np.datetime64]) -> Numbers:

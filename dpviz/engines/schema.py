@@ -13,7 +13,7 @@ from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.model.domain import CategoryDomain, IntegerDomain, IntervalDomain, KeyDomain, TimeDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
-from dpviz.names import meant
+from dpviz.names import as_name, meant
 from dpviz.privacy.unit import Unit
 
 COLUMN_KINDS: Final = ("number", "text")
@@ -34,6 +34,7 @@ class Schema:
     summed    columns of numbers that can be summed up and not counted: decimals of an SQL engine
     timed     columns of dates, or of times without a zone: the only ones of kind `time` that have bins
     parsed    columns whose numbers or dates are read from texts, so that one may be there and be none
+    index     the names of a data frame's index, which are no columns
     """
 
     name: str
@@ -42,6 +43,7 @@ class Schema:
     summed: frozenset[str] = frozenset()
     timed: frozenset[str] = frozenset()
     parsed: frozenset[str] = frozenset()
+    index: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -96,10 +98,10 @@ class Schema:
         """The kind of a column; refuses one that is not there or cannot be read as numbers or texts."""
         kind = self.read_as(name)
         if kind == "time":
-            raise SchemaError.of(name, TIMES, AS_TIMES)
+            raise SchemaError.of(as_name(name), TIMES, AS_TIMES)
         if kind not in COLUMN_KINDS:
             raise SchemaError.of(
-                name, f"a column of {kind} cannot be counted", "make a whole number or a text of it first"
+                as_name(name), f"a column of {kind} cannot be counted", "make a whole number or a text of it first"
             )
         return kind
 
@@ -107,15 +109,21 @@ class Schema:
         """The kind of a column, times among them; refuses one that is not there."""
         kinds = {column.name: column.kind for column in self.columns}
         if name not in kinds:
+            if name in self.index:
+                raise SchemaError.of(
+                    as_name(name),
+                    "a question must name columns, and this is the index of the data frame",
+                    "give frame.reset_index(), which makes columns of it",
+                )
             rule = f"a question must name columns that {self.name} has"
-            raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
+            raise SchemaError.of(as_name(name), rule, meant(name, kinds, listing(kinds)))
         return kinds[name]
 
     def _filters_no_time(self, name: str) -> None:
         """Refuse a filter by numbers or labels over a column of times."""
         if self.read_as(name) == "time":
             raise SchemaError.of(
-                name, "a column of times is filtered by dates", 'give dv.Between dates as texts, "YYYY-MM-DD"'
+                as_name(name), "a column of times is filtered by dates", 'give dv.Between dates as texts, "YYYY-MM-DD"'
             )
 
     def _can_tell_time(self, name: str, asked: str) -> None:
@@ -123,13 +131,13 @@ class Schema:
         kind = self.read_as(name)
         if kind != "time":
             raise SchemaError.of(
-                name,
+                as_name(name),
                 f"{asked} needs a column of dates or times, and this one holds {HOLDS.get(kind, 'other values')}",
                 "make dates of it first, as pd.to_datetime does",
             )
         if name not in self.timed:
             raise SchemaError.of(
-                name,
+                as_name(name),
                 f"{asked} needs dates, or plain times without a zone, and this column holds others",
                 "make plain times of it first (datetime64, or TIMESTAMP), so that each row says what its clock said",
             )
@@ -138,7 +146,7 @@ class Schema:
         """Refuse a bin of malformed texts over a column that holds numbers or times by its type."""
         if name not in self.parsed:
             raise SchemaError.of(
-                name,
+                as_name(name),
                 "a bin of malformed values needs a column whose numbers or dates are read from texts, and this one "
                 "holds them by its type",
                 "leave malformed out",
@@ -148,7 +156,7 @@ class Schema:
         """Refuse bins and filters of numbers over a column of text."""
         if self.kind(name) != "number" and name not in self.measured:
             raise SchemaError.of(
-                name,
+                as_name(name),
                 f"{asked} needs a column of numbers, and this one holds text",
                 f'use categories, or declare schema={{"{name}": "number"}} if its values are numbers',
             )
@@ -197,7 +205,7 @@ def declared(
         if not isinstance(name, str):
             raise SchemaError.of(kind_of(name), "the names of columns must be text", "set frame.columns = [...]")
         if name in kinds:
-            raise SchemaError.of(name, "the names of columns must differ", "rename one of them")
+            raise SchemaError.of(f"{as_name(name)} twice", "the names of columns must differ", "rename one of them")
         kinds[name] = kind
     if not kinds:
         raise SchemaError.of("none", "a data frame must have columns", "give a frame with at least one column")
@@ -206,15 +214,15 @@ def declared(
     for name, given in (schema or {}).items():
         if name not in kinds:
             rule = "a schema must declare columns that the data has"
-            raise SchemaError.of(name, rule, meant(name, kinds, listing(kinds)))
+            raise SchemaError.of(as_name(name), rule, meant(name, kinds, listing(kinds)))
         format = format_of(given)
         if kinds[name] == "time" and given == "date":
             continue
         if kinds[name] == "time" and format is None:
-            raise SchemaError.of(name, TIMES, AS_TIMES)
+            raise SchemaError.of(as_name(name), TIMES, AS_TIMES)
         if format is not None and name not in texts:
             raise SchemaError.of(
-                name,
+                as_name(name),
                 f"{format.said} is declared for texts of a CSV file or a data frame, and this column holds "
                 f"{HOLDS.get(kinds[name], 'other values')} of another source"
                 if kinds[name] == "text"
@@ -226,6 +234,22 @@ def declared(
         if format is not None:
             formats[name] = format.said
     return tuple(Column(name, kind, written=formats.get(name, "")) for name, kind in kinds.items())
+
+
+def check_distinct(names: Sequence[str], engine: str) -> None:
+    """Refuse names that an engine takes for one, which does not tell capital letters from small ones."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.get(name.lower())
+        seen[name.lower()] = name
+        if other == name:
+            raise SchemaError.of(f"{as_name(name)} twice", "the names of columns must differ", "rename one of them")
+        if other is not None:
+            raise SchemaError.of(
+                f"{as_name(other)} and {as_name(name)}",
+                f"the names of columns must differ in {engine} by more than capital letters",
+                "rename one of them",
+            )
 
 
 def formats_of(schema: Mapping[str, Declared] | None, columns: Sequence[Column]) -> dict[str, Format]:
@@ -273,4 +297,4 @@ def called(name: object) -> str:
 
 
 def listing(kinds: Mapping[str, str]) -> str:
-    return f"its columns are {short(', '.join(kinds), 400)}"
+    return f"its columns are {short(', '.join(map(as_name, kinds)), 400)}"

@@ -146,9 +146,9 @@ def duckdb(
     _installed()
     files: tuple[Opened, ...] = ()
     untyped = measured = False
-    from dpviz.engines.schema import Read
+    from dpviz.engines.schema import Read, check_distinct
 
-    read = Read()
+    read, index = Read(), list[str]()
     path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
     if path and not path.endswith(DATABASE):
         if table is not None:
@@ -165,10 +165,12 @@ def duckdb(
             opened = _readable(_connected, f"table {_table_named(table)}", held, table)
             own = str(table)
         elif is_frame(held):
-            read = _declared_in(held, schema)
+            read, index = _declared_in(held, schema), withhold_errors(_index, held)
+            check_distinct(withhold_errors(_names, held), "DuckDB")
             opened, untyped = _readable(_copied, "this data frame", held, schema, read), True
             own = called(held)
         elif is_columns(held):
+            check_distinct(withhold_errors(_names, held), "DuckDB")
             opened, own = _readable(_columns, "this table", held), UNNAMED
         else:
             raise ParameterError.of(
@@ -189,6 +191,7 @@ def duckdb(
         marks=read.marks,
         odd=read.odd,
         written={name: format.said for name, format in read.formats.items()},
+        index=index,
     )
 
 
@@ -425,6 +428,7 @@ def _opened(path: str) -> Any:
 
     backend = _own()
     by_rows_alone(backend.con)
+    backend.raw_sql("SET enable_geoparquet_conversion = false")  # Ibis knows no column of shapes, and opens none
     return backend.read_parquet(path)
 
 
@@ -505,6 +509,18 @@ def _declared_in(held: Hidden[Any], schema: Any) -> Read:
     return Read.declared(withhold_errors(inferred_kinds, held), schema, withhold_errors(texts_of, held))
 
 
+def _index(held: Hidden[Any]) -> list[str]:
+    from dpviz.engines.pandas_source import index_names
+
+    return index_names(held)
+
+
+def _names(held: Hidden[Any]) -> list[str]:
+    """The names of the columns of a frame or a table."""
+    table = held.take()
+    return list(map(str, table.schema.names if hasattr(table, "column_names") else table.columns))
+
+
 def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
     """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
     import pyarrow
@@ -513,8 +529,6 @@ def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
-    if len({name.lower() for name in names}) < len(names):
-        raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
     kinds = schema if isinstance(schema, Mapping) else {}
     columns, odd = [], []
     for name, values in frame.items():
@@ -535,8 +549,6 @@ def _columns(held: Hidden[Any]) -> Any:
 
     table = columns(held.take())
     names = list(map(str, table.schema.names))
-    if len({name.lower() for name in names}) < len(names):
-        raise ValueError("the names of columns must differ, in DuckDB by more than the size of their letters")
     return _stored(table.rename_columns([f"c{at}" for at in range(len(names))]), names)
 
 

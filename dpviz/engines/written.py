@@ -219,7 +219,9 @@ class Marks:
         thousands = "" if thousands is None else thousands
         if not isinstance(decimal, str) or decimal not in DECIMALS:
             raise ParameterError.of(
-                as_given(decimal), 'decimal must be "." or ","', 'write decimal="," where a comma stands before the fraction'
+                as_given(decimal),
+                'decimal must be "." or ","',
+                'write decimal="," where a comma stands before the fraction',
             )
         if not isinstance(thousands, str) or thousands not in ("", *GROUPS):
             raise ParameterError.of(

@@ -125,7 +125,10 @@ def test_an_engine_that_does_not_start_is_told_apart_from_a_file_that_cannot_be_
     ("given", "said"),
     [
         (FRAME.lazy(), r"got LazyFrame; run it first: frame.collect\(\)"),
-        (pa.table([pa.array([1]), pa.array([2])], names=["a", "A"]), "this cannot be read as a table, got this table"),
+        (
+            pa.table([pa.array([1]), pa.array([2])], names=["a", "A"]),
+            "by more than capital letters, got a and A; rename one of them",
+        ),
         (pa.chunked_array([[1]]), "data must be a pandas or polars DataFrame, an Arrow, Ibis or Spark table"),
         (pd.Series([1]), "data must be a pandas or polars DataFrame"),
     ],

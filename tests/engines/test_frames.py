@@ -118,7 +118,7 @@ def test_dtypes_decide_as_for_a_session_on_the_frame_itself() -> None:
 
 def test_names_that_are_no_names_are_refused() -> None:
     for frame, says in (
-        (pd.DataFrame([[1, 2]], columns=["a", "A"]), "this cannot be read as a table"),
+        (pd.DataFrame([[1, 2]], columns=["a", "A"]), "by more than capital letters"),
         (pd.DataFrame(index=[1, 2]), "a data frame must have columns"),
     ):
         with pytest.raises(ValueError, match=says):
