@@ -30,6 +30,55 @@ def named(path: object, what: str, example: str, kind: type[DpvizError] = Parame
     return Path(str(path))
 
 
+JSON: Final = ".json"
+CSV: Final = ".csv"
+HTML: Final = ".html"
+"""The formats that are written here, by the usual ending of their files."""
+
+_OWN: Final = {JSON: ("JSON, or the binary form in .dpviz", [".dpviz"]), CSV: ("CSV", []), HTML: ("HTML", [".htm"])}
+"""Each of them in words, and what else its files may end in."""
+
+_SAVED: Final = 'release.save("visits.json")'
+_TABLE: Final = 'release.to_csv("visits.csv")'
+_PAGE: Final = 'dv.report([release], "visits.html")'
+_PICTURE: Final = 'release.chart().save("visits.svg")'
+
+_PROMISED: Final = {
+    (".json", ".dpviz"): _SAVED,
+    (".csv", ".tsv", ".tab", ".xlsx", ".xls", ".xlsm", ".ods"): _TABLE,
+    (".html", ".htm", ".xhtml", ".docx", ".doc", ".odt", ".md", ".ipynb", ".tex", ".pptx"): _PAGE,
+    (".png", ".svg", ".pdf", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".eps"): _PICTURE,
+    (".parquet", ".feather", ".arrow", ".pkl", ".pickle", ".npy", ".npz", ".h5", ".rds"): "release.to_frame()",
+    (".ledger", ".db", ".sqlite", ".sqlite3", ".duckdb", ".zip", ".gz", ".bz2", ".xz", ".zst", ".7z", ".tar"): "",
+    (".py", ".r", ".js", ".sh", ".exe"): "",
+}
+"""Endings that promise a format, and the call that was meant where one writes that format or the nearest to it."""
+
+_MEANT: Final = {ending: call for endings, call in _PROMISED.items() for ending in endings}
+
+
+def of_format(path: object, what: str, example: str, ending: str) -> Path:
+    """The path that was given for a file of one format, or a refusal where its ending promises another.
+
+    ending  the format: JSON, CSV or HTML. A name that ends in nothing, or in what promises no format, is taken
+
+    >>> of_format("visits.csv", "a table", "visits.csv", CSV).name
+    'visits.csv'
+    """
+    place = named(path, what, example)
+    given = place.suffix.lower()
+    words, others = _OWN[ending]
+    if given not in _MEANT or given in (ending, *others):
+        return place
+    own = f'end the name in "{ending}"'
+    meant = _MEANT[given]
+    step = f"write {meant}, or {own}" if meant and f'{ending}"' not in meant else own
+    if (ending, given) == (HTML, ".pdf"):
+        step = 'write "visits.html"; a browser prints it as PDF'
+    rule = f"{what} is written as {words}; {given} promises another format"
+    raise ParameterError.of(one_line(place.name), rule, step)
+
+
 def write(path: object, content: bytes, what: str, example: str) -> Path:
     """Write beside the place and move it there, so that no reader ever meets half a file. Returns the path.
 

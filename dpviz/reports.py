@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
@@ -623,13 +623,7 @@ def _packed(content: str) -> str:
     return base64.b64encode(zlib.compress(content.encode(), 9)).decode("ascii")
 
 
-OTHERS: Final = (".pdf", ".docx", ".odt", ".png", ".svg", ".json", ".csv", ".ipynb", ".md")
-"""Endings of files that are no pages: whoever asks for one would get a file that its program cannot open."""
-
-
 def _written(page: str, path: str | Path) -> Path:
     """Write the page beside its place and move it there, so that no reader ever meets half a file."""
-    ending = files.named(path, "a report", "visits.html").suffix
-    if ending.lower() in OTHERS:
-        raise ParameterError.of(ending, "a report is an HTML file", 'write "visits.html"; a browser prints it as PDF')
-    return files.write(path, page.encode("utf-8", "xmlcharrefreplace"), "a report", "visits.html")
+    place = files.of_format(path, "a report", "visits.html", files.HTML)
+    return files.write(place, page.encode("utf-8", "xmlcharrefreplace"), "a report", "visits.html")

@@ -1,4 +1,4 @@
-"""The programs that the tests drive: Chromium, a PostgreSQL server, a Java runtime for Spark.
+"""The programs that the tests drive: Chromium, a PostgreSQL server, a Java runtime for Spark, R.
 
 Run as `python -m tools.system`. What is missing is installed by apt where that is possible; a machine that still lacks
 one fails here and says what to install. It never passes by leaving tests out.
@@ -30,6 +30,11 @@ def postgresql() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
 
 
+def rscript() -> str | None:
+    """The path of R's `Rscript`."""
+    return _program("Rscript")
+
+
 def java() -> str | None:
     """The path of a Java runtime: of JAVA_HOME where it is set, else on the PATH."""
     home = os.environ.get("JAVA_HOME")
@@ -50,6 +55,7 @@ PROGRAMS = (
     Program("Chromium", "the browser tests", chromium, ("chromium", "fonts-dejavu-core")),
     Program("a PostgreSQL server", "the tests of a team's ledger", postgresql, ("postgresql",)),
     Program("a Java runtime", "the tests on Spark", java, ("default-jre-headless",)),
+    Program("R", "the tests that read CSV files", rscript, ("r-base-core",)),
 )
 
 

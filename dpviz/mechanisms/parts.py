@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -21,6 +21,7 @@ from dpviz.model.parameters import Epsilon, Exact, Parameters, Probability, Read
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question, canonical, parts, parts_of
 from dpviz.model.source import TopRules
+from dpviz.model.statistic import Need
 from dpviz.model.terms import Used
 from dpviz.names import meant
 from dpviz.privacy.conversion import to_approx
@@ -214,6 +215,12 @@ class Parts(Parameters):
         columns = {*self.by.columns, unit.of}
         column = next(name for name in ("item", "other item", "one more item") if name not in columns)
         return use, use.bind(Question.of(Domain.integers(0, 1, column=column)), unit)
+
+    def trials(self, domain: Domain, unit: Unit) -> Iterator[tuple[Question, Need]]:
+        """A histogram of each part that has a filter of its own; of bins, one stands for all."""
+        for part in range(self.by.size if isinstance(self.by, NamedParts) else 1):
+            bound = PartAsk(self, Dense(self.epsilon), part).bind(Question.of(domain), unit)
+            yield bound.question, bound.needs
 
     def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
         return row

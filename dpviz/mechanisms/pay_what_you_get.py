@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -144,6 +144,10 @@ class PayWhatYouGet(Parameters):
 
     def smallest(self, unit: Unit) -> AskingBound:
         return Asking(self, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
+
+    def trials(self, domain: Domain, unit: Unit) -> Iterator[tuple[Question, Need]]:
+        """A list of one item: whatever can be counted can be listed."""
+        yield Question.of(domain), self.smallest(unit).needs
 
     def row(self, row: Row, use: Use | None, release: Release | None) -> TranscriptRow:
         common = {name: getattr(row, name) for name in Row.__dataclass_fields__}

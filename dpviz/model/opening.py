@@ -5,17 +5,19 @@ The session, the ledger's arithmetic and `dv.load` know these protocols and no p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.exact import LONGEST
 from dpviz.model.answers import Answer
+from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing
 from dpviz.model.source import TopRules
+from dpviz.model.statistic import Need
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -198,6 +200,12 @@ class Opening(Protocol):
         """A use on the terms that nobody has to name, and the same bound: its errors say what to expect."""
         use = self.use()
         return use, self.smallest(unit)
+
+    def trials(self, domain: Domain, unit: Unit) -> Iterator[tuple[Question, Need]]:
+        """The easiest questions about this domain, one for each thing that the sub-session will be asked about, such as
+        each of its parts. A source that can count none of them for any of its columns is refused before the charge."""
+        bound = self.smallest(unit)
+        yield replace(bound.question, domain=domain), bound.needs
 
     def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
         """A row of the transcript; without a use or a release, where they cannot be read or are not there."""

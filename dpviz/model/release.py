@@ -381,11 +381,51 @@ class Release(Askable):
 
     @single_arguments
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
-        """The frame of `to_frame` as CSV, preceded by comment lines that state the guarantee.
+        """Write the frame of `to_frame` as CSV, preceded by comment lines that state the guarantee.
 
-        A label that a spreadsheet would run as a formula, as `=1+1`, is written with an apostrophe before it: `'=1+1`.
-        pandas reads the apostrophe back as a part of the label (`pd.read_csv(path, comment="#", dtype=str)`); numbers
-        are written as they are.
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+        beta : number, default "0.05"
+            How often an interval may miss the truth.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, such as ``.json`` or ``.xlsx``, or the file cannot be
+            written.
+
+        Notes
+        -----
+        Each row is one line. A label that a spreadsheet would run as a formula, as ``=1+1``, has an apostrophe before
+        it, a line break in a label is written as ``\\n`` or ``\\r``, and labels are in quotes where they hold a comma,
+        a quotation mark or ``#``. ``dpviz.model.spreadsheet.plain`` gives the label of such a cell. Fractions are
+        decimals where they have a finite one. These calls read the same rows, all as texts, so that no label is taken
+        for a number or for a missing value:
+
+        pandas: ``pd.read_csv(path, comment="#", dtype=str, keep_default_na=False)``
+        polars: ``pl.read_csv(path, comment_prefix="#", infer_schema=False)``
+        DuckDB: ``duckdb.read_csv(path, comment="#", header=True, all_varchar=True, sep=",", quotechar='"')``
+        R: ``read.csv(path, comment.char="#", colClasses="character", na.strings=character(), check.names=FALSE)``
+
+        Examples
+        --------
+        >>> import dpviz as dv, pandas as pd
+        >>> lesson = dv.teaching(pd.DataFrame({"language": ["C", "C#", "C#"]}), seed=1)
+        >>> draw = lesson.draw(dv.Domain.categories(["C", "C#"], column="language"), dv.Dense(50))
+        >>> print(draw.to_csv())
+        # not private: seeded teaching draw
+        # intervals fail at most 0.05 of the time
+        bin,value,low,high,low_all,high_all
+        C,1,1,1,1,1
+        "C#",2,2,2,2,2
+        <BLANKLINE>
         """
         content = comment("not private: seeded teaching draw" if self.teaching is not None else self.promise)
         if self.sentence:
@@ -397,7 +437,8 @@ class Release(Askable):
         content += csv_text(self.to_frame(beta))
         if path is None:
             return content
-        files.write(path, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
+        place = files.of_format(path, "a table", "visits.csv", files.CSV)
+        files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
         return None
 
     @plain_arguments
@@ -447,8 +488,11 @@ class Release(Askable):
         A file whose name ends in `.dpviz` is binary: smaller, and read at once where an answer is long. Any other name
         gets JSON, which people and other programs can read. The content is the same, and one can be loaded and saved
         as the other. The name decides, and not the length, so that a script always writes the same kind of file.
+
+        Raises ParameterError for a name that promises another format, such as `visits.csv`, and where it cannot be
+        written.
         """
-        place = files.named(path, "a release", "visits.json")
+        place = files.of_format(path, "a release", "visits.json", files.JSON)
         long = place.suffix.lower() == binary.SUFFIX
         return files.write(place, self.to_binary() if long else self.to_bytes(), "a release", "visits.json")
 

@@ -1,13 +1,23 @@
-"""Tables as CSV that a spreadsheet shows and does not run: whatever a label of a bin says, it is text there, too.
+"""Tables as CSV that every reader reads alike, and that a spreadsheet shows and does not run.
 
-A cell of text that begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number, is a formula to most
-spreadsheets. It is written with an apostrophe before it, and so is one that begins with apostrophes and goes on like
-that, so that nothing is lost: `plain` takes the one apostrophe away again. Numbers are written as they are.
+A cell of text is written by three rules, of which each can be taken back, so that no two texts are one cell:
+
+1. A line break or NUL in it is written as `\\n`, `\\r` or `\\0`, so that a row is one line for every reader. A text
+   that holds a backslash before one of these signs, or two of them, has its backslashes doubled.
+2. A text that begins with `=`, `+`, `-`, `@` (or one of their wide forms, which some spreadsheets take for these) or a
+   tab, and is no number, is a formula to most spreadsheets. It gets an apostrophe before it, and so does one that
+   begins with apostrophes and goes on like that. Numbers are written as they are.
+3. A text that holds a comma, a quotation mark or `#`, begins or ends with a blank, or is empty, stands in quotes.
+
+`plain` takes the first two away again; the quotes are the reader's. `tests/model/cells.json` lists cases, which the
+page's own writer (`widgets/src/saving.ts`) is tested with, too.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,44 +26,72 @@ from dpviz.exact import text
 if TYPE_CHECKING:
     import pandas as pd
 
-_RUN: Final = re.compile(r"'*[=+\-@\t\r\n]")
+_RUN: Final = re.compile("'*[=+\\-@\t\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]")
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(/\d+)?\Z", re.ASCII)
+_BROKEN: Final = re.compile(r"[\r\n\0]|\\[rn0\\]")
+_ESCAPED: Final = re.compile(r"\\([rn0\\])")
+_QUOTED: Final = re.compile('[",#]|^[ \t\xa0\ufeff]|[ \t\xa0]$|^$')
+_SIGNS: Final = {"\\": "\\\\", "\r": "\\r", "\n": "\\n", "\0": "\\0"}
+_MEANT: Final = {"\\": "\\", "r": "\r", "n": "\n", "0": "\0"}
 
 
 def guarded(cell: str) -> str:
-    """A cell of text as it is written.
+    """A text as a reader of the file has it: on one line, and no formula.
 
     >>> guarded("=1+1"), guarded("-5"), guarded("-5 to 3"), guarded("a-b")
     ("'=1+1", '-5', "'-5 to 3", 'a-b')
+    >>> print(guarded("two\\nlines"))
+    two\\nlines
     """
+    if _BROKEN.search(cell):
+        cell = "".join(_SIGNS.get(sign, sign) for sign in cell)
     return f"'{cell}" if _RUN.match(cell) and not _NUMBER.match(cell) else cell
 
 
 def plain(cell: str) -> str:
-    """The text of a cell that was written by `guarded`.
+    """The text of which `guarded` made a cell.
 
-    >>> plain("'=1+1"), plain("''=1"), plain("'tis")
-    ('=1+1', "'=1", "'tis")
+    >>> plain("'=1+1"), plain("''=1"), plain("'tis"), plain("two\\\\nlines")
+    ('=1+1', "'=1", "'tis", 'two\\nlines')
     """
-    return cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell
+    cell = cell[1:] if cell.startswith("'") and _RUN.match(cell) else cell
+    return _ESCAPED.sub(lambda sign: _MEANT[sign[1]], cell)
+
+
+def written(cell: str) -> str:
+    """A text as it stands in the file: guarded, and in quotes where it must be.
+
+    >>> print(written("C#"), written("a, b"), written("NA"), written("=1,2"))
+    "C#" "a, b" NA "'=1,2"
+    """
+    safe = guarded(cell)
+    return '"' + safe.replace('"', '""') + '"' if _QUOTED.search(safe) else safe
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """The frame as CSV, without its index."""
-    written = frame.rename(columns=_cell)
-    for place, name in enumerate(written.columns):
-        if frame.iloc[:, place].dtype.kind == "O":
-            written[name] = [_cell(value) for value in frame.iloc[:, place]]
-    return written.to_csv(index=False)
+    """The frame as CSV, without its index: one line for each row."""
+    heads = ",".join(written(str(name)) for name in frame.columns)
+    columns = [_column(frame.iloc[:, place]) for place in range(len(frame.columns))]
+    return "\n".join([heads, *map(",".join, zip(*columns, strict=True))]) + "\n"
 
 
 def comment(words: str) -> str:
     """A comment line before a table: one line, whatever the words hold."""
-    return f"# {' '.join(words.splitlines())}\n"
+    return f"# {' '.join(words.replace(chr(0), ' ').splitlines())}\n"
 
 
-def _cell(value: Any) -> Any:
-    """A cell as it is written: of a fraction the decimal, where it has a finite one."""
+def _column(cells: pd.Series[Any]) -> Iterable[str]:
+    if cells.dtype.kind in "iu":
+        return map(str, cells.tolist())
+    return map(_cell, cells.tolist())
+
+
+def _cell(value: Any) -> str:
+    """A cell as it is written: a fraction as a decimal, where it has a finite one; what is missing as nothing."""
+    if isinstance(value, str):
+        return written(value)
     if isinstance(value, Fraction):
         return text(value)
-    return guarded(value) if isinstance(value, str) else value
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return repr(value) if isinstance(value, float) else written(str(value))

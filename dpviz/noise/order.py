@@ -198,7 +198,10 @@ def scale_of(decay: Decay) -> float:
     if decay.exponent is not None:
         return float(1 / decay.exponent)
     assert decay.ratio is not None
-    return -1 / math.log1p(-float(1 - decay.ratio))
+    misses = float(1 - decay.ratio)
+    if misses < 1:
+        return -1 / math.log1p(-misses)
+    return 1 / (math.log(decay.ratio.denominator) - math.log(decay.ratio.numerator))  # the ratio itself may be no float
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from dpviz.boundary import as_given
-from dpviz.errors import ParameterError, short
+from dpviz.errors import DpvizError, ParameterError, short
 from dpviz.mechanisms import REGISTRY, ways
+from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism, Mode
+from dpviz.model.opening import Opening
 from dpviz.model.question import Question, parts
 from dpviz.model.source import Source
+from dpviz.model.statistic import StatisticKind
 from dpviz.model.ways import WAYS, Way, Ways
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import check_readable
@@ -112,3 +116,51 @@ def exact(source: Source) -> None:
             "every price needs exact counts, for nothing bounds how far one unit moves a sketch or a sample",
             "use a source that counts exactly",
         )
+
+
+def check_askable(source: Source, unit: Unit, parameters: Opening) -> None:
+    """Refuse a sub-session of which no question can be asked of this source, by the source's own refusal.
+
+    Each column that can be counted is tried in turn, with the questions that the sub-session says it will have to
+    answer (`Opening.trials`): one column for which the source can count all of them is enough.
+
+    Raises
+    ------
+    DpvizError
+        What the source refuses about the sub-session itself; where no column can be counted, about the first column.
+    """
+    refusals: list[tuple[int, DpvizError]] = []
+    for column in source.columns:
+        for bins in _counted_by(column.kind):
+            by_source = False
+            try:
+                trials = list(parameters.trials(bins(column.name), unit))
+                by_source = True
+                for question, need in trials:
+                    source.check(question, unit, need)
+            except DpvizError as refused:
+                telling = (1 if by_source else 2) if _countable(source, bins, column.name) else 3
+                refusals.append((telling, refused))
+            else:
+                return
+    if refusals:
+        raise min(refusals, key=itemgetter(0))[1]
+
+
+def _countable(source: Source, bins: Callable[[str], Domain], column: str) -> bool:
+    """Whether these bins can be counted by themselves: then a refusal is about something else."""
+    try:
+        source.check(Question.of(bins(column)), Unit(), StatisticKind.DENSE)
+    except DpvizError:
+        return False
+    return True
+
+
+def _counted_by(kind: str) -> Sequence[Callable[[str], Domain]]:
+    """A few bins of a column, of the kinds of domain that a column of this kind may have."""
+    known: dict[str, Callable[[str], Domain]] = {
+        "number": lambda column: Domain.integers(0, 1, column=column),
+        "text": lambda column: Domain.categories(["a", "b"], column=column),
+        "time": lambda column: Domain.times("2000", "2001", by="year", column=column),
+    }
+    return [known[kind]] if kind in known else list(known.values())

@@ -30,7 +30,7 @@ from dpviz.names import meant
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, bind_ways, exact, mode_of
+from dpviz.session.binding import bind, bind_ways, check_askable, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import Charter, Custody, Record
 from dpviz.session.interrupts import nothing_charged
@@ -417,6 +417,7 @@ class Session(Custody):
         exact(self._source)
         parameters.check_source(self._source.top)
         check_opens(parameters, self._unit)
+        check_askable(self._source, self._unit, parameters)
         return parameters
 
     @property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,21 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpviz as dv
-from dpviz.model.spreadsheet import comment, csv_text, guarded, plain
+from dpviz.model.spreadsheet import comment, csv_text, guarded, plain, written
 
-RUN = ["=1+1", "+a", "-a", "@SUM(1)", "\t=1", "\r=1", "\n=1", "'=1", "''@x", "-5 to 3", "+", "-", "-inf", "=", "--1"]
-SHOWN = ["a", "", " =1", "a=1", "'tis", "''", "7", "-7", "+.5", "-1e-3", "-1/2", "1e400", "-7."]
-
-
-def test_what_a_spreadsheet_would_run_is_guarded_and_no_number_is() -> None:
-    assert [guarded(cell) for cell in RUN] == [f"'{cell}" for cell in RUN]
-    assert [guarded(cell) for cell in SHOWN] == SHOWN
+CASES = json.loads(Path(__file__).with_name("cells.json").read_text(encoding="utf-8"))
+"""Texts and how they stand in a file; `widgets/tests/saving.test.ts` holds the page's writer against the same list."""
 
 
-@given(st.text(alphabet="'=+-@\t\r\n7a. ", max_size=6))
+@pytest.mark.parametrize("case", CASES, ids=[ascii(case["text"]) for case in CASES])
+def test_a_text_stands_in_a_file_as_it_does_in_that_of_a_page(case: dict[str, str]) -> None:
+    assert written(case["text"]) == case["cell"]
+    [row] = csv.reader([f"x,{case['cell']}"])
+    assert row == ["x", guarded(case["text"])] and plain(row[1]) == case["text"]
+
+
+@given(st.text(alphabet="'=+-@\uff1d\t\r\n\0\\rn07a.,#\" ", max_size=6))
 def test_the_text_is_had_back_and_two_texts_are_never_one_cell(cell: str) -> None:
+    """A text that is had back of its cell shares it with no other."""
     assert plain(guarded(cell)) == cell
-    assert not guarded(cell) or guarded(cell)[0] not in "=@\t\r\n"
+    assert not guarded(cell) or guarded(cell)[0] not in "=@\uff1d\t"
+    assert not {"\r", "\n", "\0"} & {*guarded(cell)} and not written(cell).startswith("#")
+    assert [*csv.reader([written(cell)])] == [[guarded(cell)]]
 
 
 def test_a_table_is_read_back_but_for_the_apostrophes() -> None:

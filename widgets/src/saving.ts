@@ -95,16 +95,23 @@ export function tableButton(result: Result, table: Table): HTMLElement {
 
 // --- what views write ------------------------------------------------------------------------------------------------
 
-const RUN = /^'*[=+\-@\t\r\n]/;
+const RUN = /^'*[=+\-@\t\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(\/\d+)?$/;
 
-/** A cell that a spreadsheet shows and does not run, as `dpviz/model/spreadsheet.py` writes it. */
-export const guarded = (value: string): string => (RUN.test(value) && !NUMBER.test(value) ? `'${value}` : value);
+const BROKEN = /[\r\n\0]|\\[rn0\\]/;
+const QUOTED = /[",#]|^[ \t\u00a0\ufeff]|[ \t\u00a0]$|^$/;
+const SIGNS: Record<string, string> = { "\\": "\\\\", "\r": "\\r", "\n": "\\n", "\0": "\\0" };
 
-/** A cell, guarded, and quoted where it must be, as `DataFrame.to_csv` does. */
+/** A cell on one line that a spreadsheet shows and does not run: the rules of `dpviz/model/spreadsheet.py`. */
+export function guarded(value: string): string {
+    const line = BROKEN.test(value) ? value.replace(/[\\\r\n\0]/g, (sign) => SIGNS[sign]!) : value;
+    return RUN.test(line) && !NUMBER.test(line) ? `'${line}` : line;
+}
+
+/** A cell, guarded, and quoted where it must be. Its cases are those of `tests/model/cells.json`. */
 export function cell(value: string): string {
     const safe = guarded(value);
-    return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+    return QUOTED.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
 /** The lines before the table: the guarantee, what the answer says as a whole, and how often intervals hold. */

@@ -38,6 +38,9 @@ from dpviz.noise.finite import FiniteSampler
 MOST_BITS: Final = 1 << 28
 """An answer has at most so many bits (32 MiB): building takes some forty times that."""
 
+LONGEST_NUMBER: Final = 300
+"""A saved answer has p and q of at most so many digits: 218 at an epsilon of 1,000, the largest there is."""
+
 MOST_READ: Final = 100_000
 """A sum reads at most so many bins."""
 
@@ -128,7 +131,7 @@ class CompactTable(Answer):
 
     @classmethod
     def _read(cls, data: Mapping[str, Any], content: bytes) -> CompactTable:
-        numbers = {name: int(data[name]) for name in NUMBERS if len(data[name]) <= 200}
+        numbers = {name: int(data[name]) for name in NUMBERS if len(data[name]) <= LONGEST_NUMBER}
         n, p, q, g, t = (numbers[name] for name in NUMBERS) if len(numbers) == len(NUMBERS) else (0,) * 5
         fast = data["sampler"] == "fastsample"
         if any(str(numbers[name]) != data[name] for name in numbers) or n < 1 or (not fast and (g or t)):

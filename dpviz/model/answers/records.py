@@ -346,7 +346,8 @@ class Draws(Sequence[tuple[str, ...]]):
         content = comment(self.note) + csv_text(self.to_frame())
         if path is None:
             return content
-        files.write(path, content.encode("utf-8", "backslashreplace"), "a CSV file", "records.csv")
+        place = files.of_format(path, "a table", "records.csv", files.CSV)
+        files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "records.csv")
         return None
 
     def __repr__(self) -> str:
