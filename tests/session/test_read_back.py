@@ -215,7 +215,7 @@ STEEP: dict[str, tuple[str, Callable[[str], Mechanism]]] = {
 @pytest.mark.parametrize("epsilon", ["36", "38", "1000"])
 @pytest.mark.parametrize("name", STEEP)
 def test_noise_that_is_nearly_always_0_is_drawn_and_read_back(name: str, epsilon: str, tmp_path: Path) -> None:
-    """In floating point a ratio of the noise is nothing beside 1 from an epsilon of 37 on, and no number from 745 on."""
+    """In floating point a ratio of the noise is nothing beside 1 from epsilon 37 on, and no number from 745 on."""
     it = opened(tmp_path / "test.ledger", "replace")
     domain, made = STEEP[name]
     release = tried(it, DOMAINS[domain](), lambda: made(epsilon), tmp_path)
