@@ -319,6 +319,23 @@ def protect_class(kind: type) -> None:
             setattr(kind, name, property(member.fget, error_boundary(member.fset), member.fdel, member.__doc__))
         elif isinstance(member, FunctionType) and not has_boundary(member):
             setattr(kind, name, BOUNDARIES.get(name, error_boundary)(member))
+    for name in _inherited(kind):
+        setattr(kind, name, error_boundary(getattr(kind, name)))
+
+
+def _inherited(kind: type) -> list[str]:
+    """Public calls that a class has from an abstract collection of Python: `get` of a Mapping, `index` of a Sequence.
+
+    They are asked with whatever a person hands over, and their frames would show it.
+    """
+    found = {}
+    for base in bases(kind)[1:]:
+        if base.__module__ in ("collections.abc", "_collections_abc"):
+            for name, member in vars(base).items():
+                public = not name.startswith("_") or name in OPERATORS
+                if public and isinstance(member, FunctionType) and getattr(kind, name, None) is member:
+                    found[name] = member
+    return list(found)
 
 
 BOUNDARIES: Final[dict[str, Callable[[Any], Any]]] = {

@@ -597,7 +597,7 @@ def _planned(sheet: PlanSheet) -> str:
     bound = sheet.bound
     said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
     known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
-    told = [measure.phrase.format(value=reach(error.value)) for measure, error in known if error is not None]
+    told = [measure.phrased(reach(error.value)) for measure, error in known if error is not None]
     return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said
 
 

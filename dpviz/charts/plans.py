@@ -144,7 +144,7 @@ class _Stated:
 
     @property
     def phrase(self) -> str:
-        return f"{self.measure.phrase.format(value=reach(self.error.value))} ({known(self.error)})"
+        return f"{self.measure.phrased(reach(self.error.value))} ({known(self.error)})"
 
 
 @dataclass(frozen=True)

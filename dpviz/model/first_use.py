@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
 
+from dpviz.boundary import protect_module
 from dpviz.lazy import without_collector
 
 K = TypeVar("K")
@@ -39,3 +40,6 @@ class OnFirstUse(MutableMapping[K, V]):
 
     def __len__(self) -> int:
         return len(self._files.keys() | self._known.keys())
+
+
+protect_module(vars())

@@ -95,6 +95,11 @@ class Measure:
     many: int | None = None
     among: Callable[[int], Measure] | None = None
 
+    def phrased(self, value: str) -> str:
+        """The statement with its error. Names of columns and bins stand before the error, and may hold braces."""
+        before, _, after = self.phrase.rpartition("{value}")
+        return f"{before}{value}{after}"
+
     @property
     def words(self) -> str:
         """The label inside a sentence."""

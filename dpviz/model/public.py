@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -25,6 +27,7 @@ class PublicTable:
     badge: str = BADGE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", whole_counts(self.counts))
         if len(self.counts) != self.domain.size:
             raise ParameterError.of(
                 f"{len(self.counts)} counts", f"this domain has {self.domain.size} bins", "give one count for each bin"
@@ -32,6 +35,29 @@ class PublicTable:
 
     def __repr__(self) -> str:
         return f"<PublicTable ({self.badge}): {self.domain.text}>"
+
+
+def whole_counts(given: object) -> NDArray[np.int64]:
+    """Counts as an array of whole numbers, whatever list or array they were given in.
+
+    Raises ParameterError where one is negative, no whole number, or longer than 63 bits. Its text holds no count.
+    """
+    rule, step = "counts are whole numbers from 0 to 2^63 - 1", "give a list or an array of them, one for each bin"
+    fits = isinstance(given, list | tuple | np.ndarray) and np.ndim(np.asarray(given, dtype=object)) == 1
+    if fits:
+        numbers = np.asarray(given, dtype=object).tolist()
+        plain = [plain_number(number) for number in numbers]
+        whole = [int(one) for one in plain if one is not None and one == int(one) and 0 <= one < 2**63]
+        if len(whole) == len(numbers):
+            return np.array(whole, dtype=np.int64)
+    raise ParameterError.of("other counts", rule, step)
+
+
+def plain_number(given: object) -> int | float | Fraction | None:
+    """A finite number, where it is one; no truth value."""
+    if isinstance(given, bool | np.bool_) or not isinstance(given, int | float | Fraction | np.integer | np.floating):
+        return None
+    return given if math.isfinite(given) else None  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
