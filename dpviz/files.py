@@ -216,7 +216,7 @@ def beside(path: Path) -> Path | None:
 
 
 def belongs(place: Path) -> str:
-    """Say in words which file of a ledger a place is; empty where it is none. Links are followed."""
+    """What a place is to a ledger, in words; empty where it has nothing to do with one. Links lead to the place."""
     if _is_ledger(place):
         return "is a ledger, or the place of one"
     if (ledger := beside(place)) is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["doctor_visits", "flights"]
 
 NAMES: Final = ("doctor visits", "flights")
-"""Names of the shipped data sets, by frame."""
+"""What the data sets are called, each by the frame that it comes in."""
 
 
 def __getattr__(name: str) -> Any:

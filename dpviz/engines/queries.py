@@ -167,7 +167,7 @@ class Engine(Unstored):
         "a connection with a result that is half read",
         "read that result to its end, or give dpviz a connection of its own",
     )
-    """Say why a connection waits for its owner, and how the owner ends the wait."""
+    """What is wrong with a connection that waits for its owner, and what the owner does about it."""
 
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
@@ -178,7 +178,7 @@ class Engine(Unstored):
         return table
 
     def trusts(self) -> str | None:
-        """Return the step that makes this engine look at the rows themselves; None where it does. An engine may
+        """What has to be done before this engine looks at the rows themselves; None where it does. An engine may
         answer from the statistics of a file, which its writer was free to leave wrong: one row would move an answer
         by any number of rows."""
         return None
@@ -597,7 +597,7 @@ def _is_same(engine: Engine, table: Hidden[Any], before: Any) -> bool:
 
 
 def _within_seconds(ask: Callable[[], Any]) -> list[Any] | None:
-    """Return the engine's answer in a list; None where it fails or takes longer than some seconds."""
+    """What an engine answers within some seconds, in a list; None where it does not, or fails."""
     came: list[Any] = []
 
     def run() -> None:

@@ -36,7 +36,7 @@ DIALECT: Final = (",", '"', "utf-8", None, None)
 """How a CSV file is written where nothing is declared: what stands between values and around them; its encoding; the
 marks of its numbers."""
 PARTS: Final = ("delimiter", "quote", "encoding", "decimal", "thousands")
-"""The declared form of a CSV file."""
+"""What is declared of a CSV file."""
 PARQUET: Final = (".parquet", ".pq")
 TABS: Final = (".tsv", ".tab")
 """Endings of files in which tabs stand between values."""
@@ -72,7 +72,7 @@ def duckdb(
     table : str
         Which table of a database or a connection.
     name : str
-        Name of the dataset in the ledger; by default that of the file or the table.
+        What the dataset is called in the ledger; by default the name of the file or the table.
     schema : dict
         By column name `"number"` or `"text"`, where the stored type does not say. For columns of texts in a text file
         or a data frame also `"date"` for ISO dates and times (2026-01-31, 2026-01-31 13:05:00); `("date", "%d/%m/%Y")`

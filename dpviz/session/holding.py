@@ -49,7 +49,7 @@ class _Open:
 
 @dataclass
 class _Ledger:
-    """State of the ledger after the rows so far."""
+    """What the rows so far say."""
 
     charter: Mapping[str, Any]
     filter: Filter
@@ -92,7 +92,7 @@ def _named(content: Mapping[str, Any]) -> str:
 
 
 def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Callable[[Answer], bytes]) -> str:
-    """Say what contradicts itself in a row; nothing where the row is consistent."""
+    """What is wrong with a row; nothing where it agrees with itself."""
     match kind:
         case "charge":
             ledger.charged[content["number"]] = (content["key"], content["charge"])
@@ -122,7 +122,7 @@ def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Calla
 
 
 def _charged(ledger: _Ledger, body: Mapping[str, Any]) -> str:
-    """A charge without an answer states no revision, so it can be checked for a first revision alone."""
+    """What was charged and perhaps never answered says no revision, so it is known of a first revision alone."""
     bound = _bound_again(body, ledger) if "question" in body else None
     if bound is None or bound.mechanism.revision != 1:
         return ""
@@ -150,7 +150,7 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
 
 
 def _said(content: bytes) -> dict[str, Any] | None:
-    """Read the header of a stored answer, whether or not this dpviz reads the rest; None for a later format."""
+    """What an answer says of itself, whether this dpviz reads all of it or not; None where it is of a later format."""
     from dpviz.model.release import checked
 
     try:
@@ -228,7 +228,7 @@ def _opening(ledger: _Ledger, body: Mapping[str, Any]) -> str:
 
 
 def _use(opened: _Open, body: Mapping[str, Any]) -> Use | None:
-    """Read the question of a use; None where it closes the sub-session, or cannot be read."""
+    """What a use was asked for; None where it closes the sub-session, or cannot be read."""
     kind = OPENINGS.get(opened.body.get("mechanism", {}).get("name"))
     if kind is None or "mechanism" not in body:
         return None

@@ -1,4 +1,4 @@
-"""Evidence of an earlier ledger, so that nobody begins again, or goes on from a copy, without saying so.
+"""What is known of an earlier ledger, so that nobody begins again, or goes on from a copy, without saying so.
 
 Two things know: the note beside a ledger (`witness`), and this machine. The machine keeps one small file for each
 ledger that was charged from here: its chain, how far it had come, its place and its data set. The name of the file
@@ -114,7 +114,7 @@ class Registry:
         ]
 
     def of(self, chain: str) -> list[Earlier]:
-        """Evidence of this very ledger, at whatever path it was."""
+        """What is known of this very ledger, in whatever place it was."""
         found = [
             _read(path, "this machine remembers")
             for path, _, of, _, state in self._found()
