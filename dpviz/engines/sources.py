@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
-from dpviz.files import check_not_open, named
+from dpviz.files import named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
@@ -150,8 +150,6 @@ def duckdb(
 
     read, index = Read(), list[str]()
     path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
-    if path:
-        check_not_open(Path(path), "a source")
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")

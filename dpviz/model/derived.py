@@ -36,7 +36,6 @@ class Paid:
     price     as paid: `ε = 0.1`
     title     what was released
     teaching  the seed of a teaching draw, which is not private
-    unchecked  whether it was read from a file and no ledger confirms it
     """
 
     number: int | None
@@ -44,15 +43,10 @@ class Paid:
     price: str
     title: str
     teaching: int | None = None
-    unchecked: bool = False
 
     @property
     def text(self) -> str:
-        """`entry 3 (ε = 0.1)`, `entry 4 (ε = 0.1, origin unchecked)`."""
-        return self._text[:-1] + ", origin unchecked)" if self.unchecked else self._text
-
-    @property
-    def _text(self) -> str:
+        """`entry 3 (ε = 0.1)`."""
         if self.teaching is not None:
             return f"a teaching draw, seed {self.teaching}, which is not private ({self.price})"
         use = "" if self.use is None else f", question {self.use}"
@@ -70,13 +64,6 @@ class Paid:
             "title": self.title,
             "teaching": self.teaching,
         }
-
-
-def marked(frame: pd.DataFrame, *paid: Paid) -> pd.DataFrame:
-    """The frame, which says in its `attrs` that the origin of an answer is unchecked that it rests on."""
-    if any(one.unchecked for one in paid):
-        frame.attrs["origin"] = "unchecked"
-    return frame
 
 
 def seeds(paid: Sequence[Paid]) -> str:
@@ -303,8 +290,7 @@ class DerivedTable(Sequence[Derived]):
         too."""
         import pandas as pd
 
-        frame = pd.DataFrame([row.columns for row in self.rows])
-        return marked(frame, *(one for row in self.rows for one in row.paid))
+        return pd.DataFrame([row.columns for row in self.rows])
 
     def to_json(self) -> list[dict[str, Any]]:
         return [row.to_json() for row in self.rows]

@@ -10,7 +10,7 @@ from dpviz.boundary import Hidden, kind_of, single_arguments
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
 from dpviz.model.release import Release, checked, with_checksum
 from dpviz.model.terms import UNCHECKED
-from dpviz.session import arithmetic, holding
+from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
@@ -42,7 +42,7 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
             f"every part of release {release.number} must be what ledger {store.name} stored",
             "do not trust this file: read the release from the session that made it",
         )
-    return release.confirmed()
+    return release
 
 
 def opened(ledger: object) -> Ledger:
@@ -52,7 +52,7 @@ def opened(ledger: object) -> Ledger:
     if isinstance(ledger, Ledger):
         return ledger
     if isinstance(ledger, str | Path):
-        return Ledger.read(Hidden(ledger), check=arithmetic.known, holds=holding.holds)  # a URL may hold a password
+        return Ledger.read(Hidden(ledger), check=arithmetic.known)  # a URL may hold a password
     raise LedgerError.of(kind_of(ledger), "ledger must be a session, a ledger or its place", 'write "visits.ledger"')
 
 
