@@ -48,7 +48,7 @@ def as_name(name: object) -> str:
 
 
 def _skeleton(name: str) -> str:
-    """What a name looks like: without case, blanks around it, invisible signs and the script of its letters."""
+    """The look of a name: without case, surrounding blanks, invisible signs and the script of its letters."""
     plain = unicodedata.normalize("NFKC", name.translate(LOOK_ALIKE))
     seen = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
     return " ".join(seen.casefold().split())

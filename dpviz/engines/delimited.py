@@ -148,7 +148,7 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unpacked_bz2(file: BinaryIO) -> Iterator[bytes]:
-    """What a bzip2 file holds, stream by stream, up to the first thing that is none."""
+    """Yield the content of a bzip2 file, stream by stream, up to the first bytes that are no stream."""
     packed = file.read(BLOCK)
     while packed or (packed := file.read(BLOCK)):
         member = bz2.BZ2Decompressor()
@@ -166,7 +166,7 @@ def _unpacked_bz2(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unpacked_zst(file: BinaryIO) -> Iterator[bytes]:
-    """What a Zstandard file holds, up to the first thing that is none."""
+    """Yield the content of a Zstandard file up to the first bytes that are no frame."""
     try:
         with pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd") as unpacked:
             while block := unpacked.read(PIECE):
@@ -176,7 +176,7 @@ def _unpacked_zst(file: BinaryIO) -> Iterator[bytes]:
 
 
 PIECE: Final = 1 << 16
-"""So many bytes are asked of a Zstandard file at a time: where it is damaged, those before are there."""
+"""Bytes asked of a Zstandard file at a time: the bytes before a damaged place are read."""
 UNPACKED: Final[dict[str, Callable[[BinaryIO], Iterator[bytes]]]] = {
     ".gz": _unpacked,
     ".bz2": _unpacked_bz2,

@@ -156,7 +156,7 @@ class Engine(Unstored):
         return table
 
     def trusts(self) -> str | None:
-        """What has to be done before this engine looks at the rows themselves; None where it does. An engine may
+        """Return the step that makes this engine look at the rows themselves; None where it does. An engine may
         answer from the statistics of a file, which its writer was free to leave wrong: one row would move an answer
         by any number of rows."""
         return None

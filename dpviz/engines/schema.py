@@ -189,7 +189,7 @@ def _check_bits(question: Question, unit: Unit) -> None:
 
 
 Declared: TypeAlias = str | tuple[str, str]
-"""What a schema says of a column: a kind, or ("date", format)."""
+"""A declared column: a kind, or ("date", format)."""
 
 
 def declared(
@@ -271,7 +271,7 @@ class Read:
     def declared(
         cls, found: Sequence[tuple[object, str]], schema: Any, texts: Container[str], marks: Marks = PLAIN
     ) -> Read:
-        """What a schema declares of columns of these kinds. Raises SchemaError."""
+        """Read a schema declared for columns of these kinds. Raises SchemaError."""
         columns = declared(found, schema, texts)
         names, formats = [column.name for column in columns], formats_of(schema, columns)
         return cls(marks, formats, {name: _beside(name, names) for name in formats})

@@ -36,7 +36,7 @@ DIALECT: Final = (",", '"', "utf-8", None, None)
 """How a CSV file is written where nothing is declared: what stands between values and around them; its encoding; the
 marks of its numbers."""
 PARTS: Final = ("delimiter", "quote", "encoding", "decimal", "thousands")
-"""What is declared of a CSV file."""
+"""The declared form of a CSV file."""
 PARQUET: Final = (".parquet", ".pq")
 TABS: Final = (".tsv", ".tab")
 """Endings of files in which tabs stand between values."""
@@ -72,7 +72,7 @@ def duckdb(
     table : str
         Which table of a database or a connection.
     name : str
-        What the dataset is called in the ledger; by default the name of the file or the table.
+        Name of the dataset in the ledger; by default that of the file or the table.
     schema : dict
         By column name `"number"` or `"text"`, where the stored type does not say. For columns of texts in a text file
         or a data frame also `"date"` for ISO dates and times (2026-01-31, 2026-01-31 13:05:00); `("date", "%d/%m/%Y")`
@@ -136,6 +136,7 @@ def duckdb(
     ...     print(column.name, column.kind, column.written, sep=": ")
     admitted: time: date %d/%m/%Y
     paid: text: numbers as 1.234,5
+    >>> folder.cleanup()
     """
     held = data = Hidden.of(data)  # from here on no variable of this call shows a value
     table, name, schema, approximate = shown(table), shown(name), shown(schema), shown(approximate)

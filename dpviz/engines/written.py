@@ -24,7 +24,7 @@ AROUND: Final = "[ \t]*"
 LONGEST: Final = 100
 """A longer text is no date and no clock reading."""
 KINDS: Final = ("number", "text", "date", "clock")
-"""What a schema may declare."""
+"""Kinds that a schema may declare."""
 DIRECTIVES: Final = {
     "Y": ("year", "[0-9]{4}"),
     "y": ("short_year", "[0-9]{2}"),
@@ -207,7 +207,7 @@ GROUPS: Final = (".", ",", " ", "'", "’", "_", "\u00a0", "\u202f")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What stands before the fraction of a number in a text, and between its thousands."""
+    """The decimal mark and the thousands mark of numbers in texts."""
 
     decimal: str = "."
     thousands: str = ""

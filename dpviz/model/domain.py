@@ -326,7 +326,7 @@ class Domain(metaclass=NamedClass):
         Examples
         --------
         >>> Domain.intervals(["0", "0.5", "1"], column="share", malformed=True).labels
-        ['0 to below 1/2', '1/2 to 1', 'malformed']
+        ['0 to below 0.5', '0.5 to 1', 'malformed']
         """
         exact = tuple(one_of(edge, limit, f"edge {place}") for place, edge in enumerate(_listed(edges), 1))
         if len(exact) < 2:

@@ -33,7 +33,7 @@ class Repricing:
         Returns the price of an answer from the terms that were stored with it: from its law, which says how much noise
         was drawn, not from what was charged. None where the fault did not touch that answer.
     reason : str
-        What was wrong, in one sentence for the owner of the data.
+        The fault, in one sentence for the owner of the data.
     """
 
     before: int

@@ -127,7 +127,7 @@ def check_askable(source: Source, unit: Unit, parameters: Opening) -> None:
     Raises
     ------
     DpvizError
-        What the source refuses about the sub-session itself; where no column can be counted, about the first column.
+        The refusal by the source of the sub-session itself; where no column can be counted, of the first column.
     """
     refusals: list[tuple[int, DpvizError]] = []
     for column in source.columns:

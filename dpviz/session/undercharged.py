@@ -37,7 +37,7 @@ class Undercharged:
     charged, costs : dict of str
         The price that stands in the ledger and the true one: epsilon, delta, and rho where the noise is Gaussian.
     reason : str
-        What was wrong with the price.
+        The fault of the price.
     """
 
     number: int
@@ -106,7 +106,7 @@ def _found(ledger: Ledger) -> Iterator[Undercharged]:
 
 
 def _declared(body: Mapping[str, Any]) -> tuple[Repricing, ...]:
-    """What the mechanism of an entry says of its earlier revisions; nothing where no mechanism here has that name."""
+    """Earlier revisions that the mechanism of an entry declares; none where no mechanism here has that name."""
     made = body.get("mechanism")
     name = made.get("name") if isinstance(made, Mapping) else None
     for registry in (REGISTRY, OF_PARTS, OPENINGS):

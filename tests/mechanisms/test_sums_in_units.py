@@ -211,7 +211,7 @@ def test_two_sums_are_combined_in_the_unit_of_their_column(tmp_path: Any) -> Non
 
 @pytest.mark.parametrize("step", ["0.01", "5"])
 def test_a_stored_sum_is_read_in_its_unit_whatever_version_stored_it(tmp_path: Any, step: str) -> None:
-    """What is stored are steps, as it always was: only reading turns them into the unit of the column."""
+    """Steps are stored, as before: only reading turns them into the unit of the column."""
     release = drawn(CASES["Threshold"][0][0], asked(step, KEYS))
     stored = release.to_json()["answer"]["values"]
     assert [int(value) * Fraction(step) for value in stored] == [Fraction(value) for value in release.values]

@@ -31,7 +31,7 @@ Rows = list[list[str]]
 
 
 def recipes() -> dict[str, str]:
-    """What the docstring says of each reader: its name, a colon, and the call."""
+    """The lines of the docstring for each reader: its name, a colon, and the call."""
     told = textwrap.dedent(inspect.getdoc(Release.to_csv) or "")
     return dict(re.findall(r"^ *(pandas|polars|DuckDB|R): +``(.*)``$", told, re.MULTILINE))
 

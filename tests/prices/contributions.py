@@ -18,7 +18,7 @@ Vectors = NDArray[np.int64]
 """One contribution in each row."""
 
 MOST = 260
-"""So many contributions are enumerated at most: pairs are their square."""
+"""Most contributions that are enumerated: pairs are their square."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def contributions(limits: Limits, bins: int) -> Vectors:
 
 @lru_cache(maxsize=1024)
 def pairs(limits: Limits, bins: int) -> tuple[Vectors, Vectors]:
-    """What the unit contributes before and after, one pair in each row: in both orders."""
+    """Contributions of the unit before and after, one pair in each row, in both orders."""
     alone = contributions(limits, bins)
     if limits.swapped:
         one, other = np.divmod(np.arange(len(alone) ** 2), len(alone))

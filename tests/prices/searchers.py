@@ -956,7 +956,7 @@ TRIES = 50
 
 @dataclass
 class Search:
-    """What a search has found.
+    """The findings of a search.
 
     sets     how many sets were tried, by mechanism and relation
     refused  how many others the mechanism refused

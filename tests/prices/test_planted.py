@@ -1,6 +1,6 @@
 """The search finds faults: each is planted into a formula of the package, and found by the sets that `make test` runs.
 
-What is drawn follows from the planted formula, and the price does not: so some pair is told apart by more than is
+The draw follows the planted formula and the price does not: so some pair is told apart by more than is
 charged.
 """
 

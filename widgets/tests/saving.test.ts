@@ -1,4 +1,4 @@
-// What the page writes of a table is what the kernel writes: both are held against one list of cases.
+// The page and the kernel write a table alike: both are held against one list of cases.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
