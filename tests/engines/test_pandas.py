@@ -532,8 +532,8 @@ def test_the_check_is_the_same_for_every_frame_of_the_same_types() -> None:
     ("frame", "options", "says"),
     [
         (FRAME, {"schema": {"m": "number"}}, "columns that the data has, got m"),
-        (FRAME, {"schema": {"n": "integer"}}, 'number or text, got "integer"'),
-        (FRAME, {"schema": {"n": ["number"]}}, "number or text"),
+        (FRAME, {"schema": {"n": "integer"}}, 'number, text, date or clock, got "integer"'),
+        (FRAME, {"schema": {"n": ["number"]}}, "number, text, date or clock"),
         (FRAME, {"schema": {"when": "text"}}, "a column of times is counted by stretches of time, got when"),
         (FRAME, {"schema": [("n", "number")]}, "a schema must be a dict, got list"),
         (FRAME, {"name": ""}, "the name of a dataset must be text"),
