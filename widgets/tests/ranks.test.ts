@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import { readResult } from "../src/protocol";
 import { bring } from "../src/result_view";
 import { ranksView } from "../src/views/ranks";
 import { Host, render, result, type Shown } from "./host";
@@ -84,4 +85,11 @@ test.each([
 ])("what is malformed is told in words and not drawn: %s", (_, more) => {
     const { el } = open(ranks(more));
     expect(el.querySelector(".dp-ranks svg")).toBeNull();
+});
+
+test("the file that a page writes has each mean of a block as the kernel writes it: a decimal where it has a finite one", () => {
+    const given = ranks({ starts: ["0", "3"], sums: ["40", "1"] });
+    const file = ranksView.csv!(ranksView.read(readResult(given)), given.beta);
+    const lines = Array.from({ length: file.rows }, (_, rank) => file.line(rank).split(",").slice(0, 2));
+    expect(lines).toEqual([["1", "40/3"], ["2", "40/3"], ["3", "40/3"], ["4", "0.5"], ["5", "0.5"]]);
 });

@@ -167,8 +167,7 @@ function written(result: Ranks, beta: string): OfPage {
         line(rank) {
             while (all[at]!.start > rank) at -= 1;
             while (all[at]!.start + all[at]!.length <= rank) at += 1;
-            const { n, d } = all[at]!.value;
-            return [String(rank + 1), d === 1n ? String(n) : `${n}/${d}`, ...columns.map((column) => column.at(rank))].join(",");
+            return [String(rank + 1), format(all[at]!.value), ...columns.map((column) => column.at(rank))].join(",");
         },
     };
 }
