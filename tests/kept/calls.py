@@ -7,6 +7,7 @@ import numbers
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -323,7 +324,8 @@ def reworded(told: dict[str, Any]) -> dict[str, Any]:
     """What a release showed when it was kept, in the words of today where they were changed; its numbers as they were.
 
     Since 2026-11-23 a count is titled by what is counted (`Visits by month`), and so is a record; numbers in
-    sentences have a true minus sign and commas.
+    sentences have a true minus sign and commas. Since 2026-11-28 a fraction with a finite decimal is written as that
+    decimal in a table: the same number; and a text of no characters is written in quotes.
     """
     title = told["title"].replace(" in each bin:", " in each bin,")
     title = re.sub(r"^([^,]+), one (record of \w+)", lambda old: f"One {old[2]}: {old[1].lower()}", title)
@@ -336,8 +338,30 @@ def reworded(told: dict[str, Any]) -> dict[str, Any]:
         changed["question"] = told["question"].replace("from -500 to 2000 in", "from −500 to 2,000 in")
     if "csv" in told:  # a lesson's draw says that it is not private, in a table as everywhere
         tables = json.dumps(told["csv"]).replace("# not a release: seeded", "# not private: seeded")
-        changed["csv"] = json.loads(tables)
+        written = json.loads(tables)
+        changed["csv"] = decimals(written) if isinstance(written, str) else {b: decimals(t) for b, t in written.items()}
     return told | changed
+
+
+def decimals(table: str) -> str:
+    """A table as CSV whose fractions are decimals where these are finite: `81/2` is 40.5, and `1/3` stays.
+
+    A column that a table of counts does not have holds the text of no characters there, which is in quotes now.
+    """
+
+    def decimal(found: re.Match[str]) -> str:
+        try:  # a quotient that is not exact is no finite decimal
+            with localcontext(Context(prec=200, traps=[Inexact])):
+                return f"{Decimal(found[1]) / Decimal(found[2]):f}"
+        except Inexact:
+            return found[0]
+
+    lines = table.splitlines(keepends=True)
+    if any(line.startswith("table,") for line in lines):
+        lines = [line if line.startswith("#") else re.sub(r"(?<=,)(?=,)", '""', line) for line in lines]
+    return "".join(
+        line if line.startswith("#") else re.sub(r"(?<=,)(-?\d+)/(\d+)(?=[,\n])", decimal, line) for line in lines
+    )
 
 
 def read(release: dv.Release) -> dict[str, Any]:
