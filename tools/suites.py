@@ -24,7 +24,7 @@ OUTPUT = ROOT / "test-output"
 AT_ONCE = 2
 LOOK = 60.0
 """Seconds between two looks at what a suite may take."""
-LONGEST = 40 * 60
+LONGEST = 60 * 60
 """Seconds after which a suite is stopped and counts as failed, on a machine that does nothing else. On one where other
 programs take their share it is more, at most twice as much: waiting for a processor is no fault of a suite."""
 
