@@ -144,7 +144,7 @@ def format_of(given: object) -> Format | None:
         return None
     if isinstance(given, tuple | list) and len(given) == 2 and given[0] == "date" and isinstance(given[1], str):
         return Format("time", re.compile(f"{AROUND}{_pattern(given[1])}{AROUND}"), f"date {given[1]}")
-    if isinstance(given, tuple | list):
+    if isinstance(given, tuple | list) and given and given[0] in ("date", "clock"):
         raise SchemaError.of(as_given(given), "a declared date is the word date and a format", HOW_DATES)
     rule = f"the kind of a column must be {', '.join(KINDS[:-1])} or {KINDS[-1]}"
     step = 'write schema={"visits": "number"}'

@@ -115,7 +115,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "a frame inside a schema": lambda: as_source(FRAME, schema={"text": FRAME}),
     "a source with a frame as schema": lambda: as_source(source(), schema=FRAME),
     "an unknown column declared": lambda: source(nothing="number"),
-    "an unknown kind declared": lambda: source(text="date"),
+    "an unknown kind declared": lambda: source(text="integer"),
     "a time declared": lambda: source(when="number"),
     "columns of one name": lambda: as_source(pd.concat([FRAME, FRAME], axis=1)),
     "columns named by values": lambda: as_source(FRAME.pivot_table(index="text", columns="number", aggfunc="size")),
