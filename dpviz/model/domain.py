@@ -537,11 +537,14 @@ class IntegerDomain(_OneColumn):
         number = limit(label, "a label", step="name one of its bins")
         if number.denominator == 1 and self.low <= number <= self.high:
             return int(number) - self.low + self.underflow
-        if number.denominator == 1 and number < self.low and self.underflow:
-            return 0
-        if number.denominator == 1 and number > self.high and self.overflow:
-            return self.underflow + self.inner
-        raise DomainError.of(text(number), f"a label must be one of {self.text}", "name one of these")
+        step = "name one of these"
+        for beyond, on, place in (
+            (number < self.low, self.underflow, 0),
+            (number > self.high, self.overflow, self.underflow + self.inner),
+        ):
+            if beyond and on:  # that bin is of all numbers beyond, and says nothing of this one
+                step = f'name the bin of all such numbers: "{self.label(place)}"'
+        raise DomainError.of(text(number), f"a label must be one of {self.text}", step)
 
     def run(self, labels: range) -> range | None:
         if not labels or labels.step != 1 or labels[0] < self.low or labels[-1] > self.high:
@@ -798,6 +801,9 @@ class TimeDomain(_OneColumn):
         return {"kind": self.kind, "column": self.column, **ends, "by": self.by, **_edges(self)}
 
 
+OTHER: Final = "other"
+"""The label of the bin for whatever is not declared; no declared label is called so where there is such a bin."""
+
 ALL_OTHERS: Final = "all others"
 """What a sentence calls the bin of all labels that are not declared."""
 
@@ -819,20 +825,24 @@ class CategoryDomain(_OneColumn):
             raise IndexError(short(index))
         if index < len(self.values):
             return self.values[index]
-        return "other" if self.other and index == len(self.values) else "missing"
+        return self._beside[index - len(self.values)]
 
     @plain_arguments
     def index(self, label: object) -> int:
+        """By a declared label, or the name of a bin beside these: `other` for all others, `missing`."""
         plain = category_text(label)
         if plain in self.values:
             return self.values.index(plain)
-        if self.missing and plain == MISSING:
-            return self.size - 1
-        if self.other:
-            return len(self.values)
-        raise DomainError.of(
-            plain, f"a label must be one of {self.text}", meant(plain, self.values, "name one of these")
-        )
+        beside = self._beside
+        if plain in beside:
+            return len(self.values) + beside.index(plain)
+        step = f'name one of these; "{OTHER}" is the bin of all others' if self.other else "name one of these"
+        raise DomainError.of(plain, f"a label must be one of {self.text}", meant(plain, self.values, step))
+
+    @property
+    def _beside(self) -> list[str]:
+        """The names of the bins after the declared ones."""
+        return [name for name, on in ((OTHER, self.other), (MISSING, self.missing)) if on]
 
     @property
     def text(self) -> str:
@@ -1290,10 +1300,11 @@ def _extras(domain: IntegerDomain | IntervalDomain | TimeDomain) -> str:
 
 
 def _beside(domain: IntegerDomain | IntervalDomain, label: object) -> int | None:
-    """The bin of what is missing or malformed, by its label."""
-    if label == MALFORMED and domain.malformed:
-        return domain.size - 1
-    return domain.size - 1 - domain.malformed if label == MISSING and domain.missing else None
+    """The bin of what is below, above, missing or malformed, by its label."""
+    if not isinstance(label, str):
+        return None
+    places = [*([0] if domain.underflow else []), *range(domain.underflow + domain.inner, domain.size)]
+    return next((place for place in places if domain.label(place) == label), None)
 
 
 def _label(domain: IntegerDomain | IntervalDomain | TimeDomain, index: int, inner: str, under: str, over: str) -> str:

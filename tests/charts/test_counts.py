@@ -521,7 +521,7 @@ def test_a_product_of_three_columns_is_named_and_drawn_bin_by_bin() -> None:
     )
     release = released(domain, list(range(12)))
     assert release.plain_title == "Person-years by city, visits and insured"
-    assert release["b", 7, "no"] == 11
+    assert release["b", "over 1", "no"] == 11
     assert release.to_frame()["bin"].tolist()[:3] == ["a · 0 · yes", "a · 0 · no", "a · 1 · yes"]
     assert "Person-years by city, visits and insured" in json.dumps(release.chart().to_dict())
     assert picture(release)["axis"] == "city, visits and insured"

@@ -295,8 +295,10 @@ def test_a_clock_is_read_as_seconds(folder: Path, texts: list[str]) -> None:
         found = csv_rule.seconds(text)
         if text == "" or found is None:
             counts[-2 if text == "" else -1] += 1
+        elif found > bins.high:  # all later times lie in one bin, which is read by its own name
+            counts[bins.index("over 90600")] += 1
         else:
-            counts[bins.index(found)] += 1
+            counts[bins.index("under 18600" if found < bins.low else found)] += 1
     assert dense(source, bins) == counts
 
 

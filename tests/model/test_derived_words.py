@@ -84,9 +84,9 @@ def test_labels_that_only_look_like_a_range_are_looked_up_one_by_one() -> None:
         wide.sum(range(4))  # 0 and 1 are in one bin, though four bins lie between both ends
     open_ended = dv.Question.of(dv.Domain.integers(0, 3, column="x", overflow=True))
     last = table(dv.Dense(1).bind(open_ended, dv.Unit()), [1, 2, 4, 8, 16])
-    assert sole(last.sum(range(5))).value == 31
-    with pytest.raises(DomainError, match="each bin is added up once"):
-        last.sum(range(6))  # 4 and 5 are both beyond the last
+    assert sole(last.sum([*range(4), "over 3"])).value == 31
+    with pytest.raises(DomainError, match='label 5 .*name the bin of all such numbers: "over 3"'):
+        last.sum(range(5))  # 4 lies beyond the last, in a bin of all such numbers
 
 
 def test_ranks_are_called_ranks_wherever_a_sum_of_them_is_spoken_of() -> None:

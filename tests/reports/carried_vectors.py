@@ -38,6 +38,9 @@ KEYS = dv.Domain.integers(0, 2**32 - 1, column="key")
 BINS = dv.Domain.intervals([0, "1/2", 3, 5], column="size", overflow=True) * dv.Domain.categories(
     ["a", "b"], column="kind", other=True
 )
+BESIDE = dv.Domain.integers(1, 6, column="size", underflow=True, overflow=True, missing=True) * dv.Domain.categories(
+    ["a", "b"], column="kind", other=True, missing=True
+)
 HUGE = dv.Domain.integers(0, 2**40, column="key") * dv.Domain.integers(-(2**40), 2**40, column="size")
 OWED = dv.Question.sum("owed", by=KEYS, low=-6, high=6, step="0.5")
 SPENT = dv.Question.sum("owed", by=dv.Domain.keys(column="word"), low=0, high=6, step="0.5")
@@ -54,7 +57,12 @@ CASES: dict[str, tuple[Any, Any, list[list[str]]]] = {
     "product": (
         BINS,
         dv.ALP(1, keys=5, cap=10),
-        [["0", "a"], ["0.5", "b"], ["1/2", "other"], ["2.999", "q"], ["5", "a"], ["5.1", "b"], ["1e9", "a"]],
+        [["0", "a"], ["0.5", "b"], ["1/2", "other"], ["2.999", "a"], ["5", "a"], ["5.1", "b"], ["over 5", "b"]],
+    ),
+    "beside": (
+        BESIDE,
+        dv.ALP(1, keys=5, cap=10),
+        [["over 6", "a"], ["under 1", "missing"], ["missing", "other"], ["1", "a"], ["6", "other"]],
     ),
     "huge": (HUGE, dv.ALP(1, keys=4, cap=10), [["3", "0"], ["17", "-5"], ["1099511627776", "1099511627776"]]),
     "both halves": (OWED, dv.ALP(8, keys=4, cap=40), SOME),
@@ -78,7 +86,8 @@ CASES: dict[str, tuple[Any, Any, list[list[str]]]] = {
 
 REFUSED = {
     "counts": [["-1"], ["4294967296"], ["1/2"], ["many"], [""], ["1e400"]],
-    "product": [["-1", "a"], ["x", "a"], ["1e400", "a"]],
+    "product": [["-1", "a"], ["x", "a"], ["1e400", "a"], ["0.5", "q"], ["under 0", "a"], ["0.5", "missing"]],
+    "beside": [["7", "a"], ["0", "a"], ["1e9", "a"], ["1", "q"], ["1", "all others"], ["over 7", "a"], ["other", "a"]],
 }
 """Keys that are no bins."""
 

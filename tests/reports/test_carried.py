@@ -11,15 +11,23 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import ReleaseFormat
+from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.widgets import carrying
-from tests.reports.carried_vectors import CASES, FRAME, KEYS, PATH, drawn, vectors, written
+from dpviz.widgets.reading import read_points
+from tests.reports.carried_vectors import CASES, FRAME, KEYS, PATH, REFUSED, drawn, vectors, written
 from tests.reports.pages import data
 
 
 def test_what_the_page_is_tested_against_is_what_python_reads_today() -> None:
     assert PATH.read_text(encoding="utf-8") == written(vectors())
+
+
+@pytest.mark.parametrize(("name", "point"), [(name, point) for name in REFUSED for point in REFUSED[name]])
+def test_a_key_that_the_page_refuses_is_refused_in_python(name: str, point: list[str]) -> None:
+    with pytest.raises(DpvizError) as refused:
+        read_points(drawn(name), [point], Fraction(1, 20))
+    assert refused.value.rule and refused.value.next_step
 
 
 def test_a_report_carries_a_sketch_whole_and_nothing_where_none_is_wanted(tmp_path: Path) -> None:

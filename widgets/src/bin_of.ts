@@ -1,6 +1,6 @@
 /** The bin that a typed label names: the same as `Domain.index` in `dpviz/model/domain.py`, against which it is tested. */
 
-import { compare, exactly, typedLabel, type Fraction } from "./exact";
+import { compare, exactly, format, typedLabel, type Fraction } from "./exact";
 import { exact, fields, flag, list, maybe, oneOf, shape, text, type Read } from "./readers";
 
 const readFactor = shape({
@@ -38,6 +38,12 @@ const count = (flags: readonly (boolean | null)[]): bigint => BigInt(flags.filte
 const size = (factor: Factor): bigint =>
     inner(factor) + count([factor.underflow, factor.overflow, factor.other, factor.missing, factor.malformed]);
 
+/** Both ends of a domain of numbers, as its labels write them. */
+function endsOf(factor: Factor): [string, string] {
+    const ends = factor.kind === "integers" ? [factor.low!, factor.high!] : [factor.edges![0]!, factor.edges!.at(-1)!];
+    return [format(exactly(ends[0]!)), format(exactly(ends[1]!))];
+}
+
 /** Where a number lies in a domain of numbers: the bin among the inner ones, -1 below them, their number above. */
 function among(factor: Factor, number: Fraction): bigint | null {
     if (factor.kind === "integers") {
@@ -57,14 +63,22 @@ function place(factor: Factor, label: string): bigint | null {
     if (factor.kind === "categories") {
         const found = factor.labels!.indexOf(label);
         if (found >= 0) return BigInt(found);
-        return factor.missing === true && label === "missing" ? size(factor) - 1n : factor.other === true ? inner(factor) : null;
+        // what is not declared has no bin of its own: that of all others is named
+        if (label === "other" && factor.other === true) return inner(factor);
+        return factor.missing === true && label === "missing" ? size(factor) - 1n : null;
     }
     const last = size(factor) - 1n;
     if (label === "malformed" && factor.malformed === true) return last;
     if (label === "missing" && factor.missing === true) return factor.malformed === true ? last - 1n : last;
+    const [low, high] = endsOf(factor);
+    if (label === `under ${low}` && factor.underflow === true) return 0n;
+    if (label === `over ${high}` && factor.overflow === true) return inner(factor) + (factor.underflow === true ? 1n : 0n);
     const number = typedLabel(label);
     const at = number === null ? null : among(factor, number);
-    if (at === null || (at < 0n && factor.underflow !== true) || (at >= inner(factor) && factor.overflow !== true)) return null;
+    const beyond = at === null || at < 0n || at >= inner(factor);
+    // a whole number beyond the bins has none of its own, while an interval without an end holds all of them
+    if (at === null || (beyond && factor.kind === "integers")) return null;
+    if ((at < 0n && factor.underflow !== true) || (at >= inner(factor) && factor.overflow !== true)) return null;
     return at + (factor.underflow === true ? 1n : 0n);
 }
 
