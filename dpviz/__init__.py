@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from dpviz.reports import report as report
     from dpviz.session.accountant import Budget as Budget
     from dpviz.session.loading import load as load
+    from dpviz.session.loading import load_derived as load_derived
     from dpviz.session.session import Session as Session
     from dpviz.session.teaching import teaching as teaching
     from dpviz.widgets import AlpAnatomy as AlpAnatomy
@@ -120,6 +121,7 @@ _HOME = {
     "combine": "dpviz.model.combination",
     "exercise": "dpviz.exercises",
     "load": "dpviz.session.loading",
+    "load_derived": "dpviz.session.loading",
     "report": "dpviz.reports",
     "sources": "dpviz.engines",
     "teaching": "dpviz.session.teaching",

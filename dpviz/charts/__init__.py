@@ -20,6 +20,7 @@ from dpviz.names import absent
 
 if TYPE_CHECKING:
     from dpviz.charts.counts import histogram
+    from dpviz.charts.derived import of_combined, of_derived
     from dpviz.charts.lists import ranked
     from dpviz.charts.maps import heat_map
     from dpviz.charts.marginals import of_marginal
@@ -34,6 +35,8 @@ __all__ = [
     "heat_map",
     "histogram",
     "noise_law",
+    "of_combined",
+    "of_derived",
     "of_marginal",
     "of_plan",
     "of_release",
@@ -53,7 +56,7 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, lists, maps, marginals, multiples, plans, records, registry
+    from dpviz.charts import counts, derived, lists, maps, marginals, multiples, plans, records, registry
 
-    modules = (registry, counts, lists, maps, marginals, multiples, records, plans)
+    modules = (registry, counts, derived, lists, maps, marginals, multiples, records, plans)
     return next(getattr(module, name) for module in modules if name in vars(module))

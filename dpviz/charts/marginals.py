@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
-
-import numpy as np
-
 from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import Picture, refused, width_of
 from dpviz.charts.counts import check_bars, with_bars
+from dpviz.charts.derived import PERCENT, counts_of, is_known, seed_of, sentences_of
 from dpviz.charts.maps import Table, alike, check_room, named, picture, totals
 from dpviz.charts.marks import Bars
-from dpviz.charts.panels import Counts, Ends, numbers
+from dpviz.charts.panels import Counts
 from dpviz.charts.theme import Palette, Theme, palette
 from dpviz.charts.ticks import plot_width
-from dpviz.charts.words import capital, often, shown
+from dpviz.charts.words import capital, shown
 from dpviz.errors import ParameterError
-from dpviz.model.answers import Axis, Intervals
-from dpviz.model.between import between
-from dpviz.model.error import SURENESS
+from dpviz.model.answers import Axis
 from dpviz.model.marginals import Marginal
-
-PERCENT = 100
 
 
 @plain_arguments
@@ -63,26 +55,13 @@ def _title(marginal: Marginal) -> str:
     return f"{what} by {names}"
 
 
-def _seed(marginal: Marginal) -> int | None:
-    """The seed of a teaching draw that it rests on."""
-    return next((one.teaching for one in marginal[0].paid if one.teaching is not None), None)
-
-
-def _sentences(marginal: Marginal) -> list[str]:
-    """What it rests on, and what biases it."""
-    one = marginal[0]
-    biased = [] if one.bias_text == "unbiased" else [f"{capital(one.bias_text)}."]
-    remarks = dict.fromkeys(remark for row in marginal for remark in row.remarks)
-    return [one.rests_on, *biased, *remarks]
-
-
 # ---------------------------------------------------------------- one column
 
 
 def _bars(marginal: Marginal, colours: Palette, width: int, bars: Bars) -> Picture:
     counts = _counts(marginal, colours)
-    seed, title = _seed(marginal), _title(marginal)
-    sentences, head = _sentences(marginal), colours.ink
+    seed, title = seed_of(marginal), _title(marginal)
+    sentences, head = sentences_of(marginal[:1], marginal), colours.ink
     greatest = int(counts.values.argmax())
     value = f"{shown(counts.exact(greatest))}{'%' if _shares(marginal) else ''}"
     finding = f"{title}: {len(marginal):,} bins, the largest value {value} at {counts.label(greatest)}."
@@ -93,54 +72,11 @@ def _bars(marginal: Marginal, colours: Palette, width: int, bars: Bars) -> Pictu
 
 
 def _counts(marginal: Marginal, colours: Palette) -> Counts:
-    """The cells as a histogram has its bins: for one that was picked before looking, and for all at once."""
-    (axis,), seed = marginal.axes, _seed(marginal)
-    scale = PERCENT if _shares(marginal) else 1
-    values = [scale * between(row.value).middle for row in marginal]
-    whole = all(value.denominator == 1 for value in values)
-    ends = [_ends(marginal.asked(marginal.columns, among), scale) for among in ("one", len(marginal))]
-    return Counts(
-        axis=Axis(marginal.columns[0], "bin", axis.labels, axis, f"{len(marginal):,}"),
-        domain=axis,
-        values=numbers([int(value) for value in values] if whole else values),
-        nouns="percent" if _shares(marginal) else marginal[0].nouns,
-        ink=colours.release if seed is None else colours.public,
-        colours=colours,
-        verb="released" if seed is None else "drawn",
-        often=often(marginal[0].beta),
-        single=ends[0],
-        together=ends[1],
-        real=seed is None,
-        fractions=None if whole else [_near(value) for value in values],
-        told=axis.told,
-    )
-
-
-def _near(value: Fraction) -> Fraction:
-    """A value as it is written beside a bar."""
-    return round(value, 2)
-
-
-def _ends(marginal: Marginal | None, scale: int) -> Ends | None:
-    """The intervals of all cells; None where there are none."""
-    if marginal is None or not _known(marginal):
-        return None
-    low, high = (
-        [_scaled(end, scale) for end in side] for side in zip(*(row.interval for row in marginal), strict=True)
-    )
-    how = max((row.how for row in marginal), key=SURENESS.index)
-    cuts = [np.array([row.cut[side] for row in marginal]) for side in (0, 1)]
-    return Ends.of(Intervals(low, high, how, marginal[0].rule, *cuts))
-
-
-def _known(marginal: Marginal) -> bool:
-    """Whether some cell has an interval: an end that is more than what is public of every count."""
-    ends = ((end, cut) for row in marginal for end, cut in zip(row.interval, row.cut, strict=True))
-    return any(end is not None and not cut for end, cut in ends)
-
-
-def _scaled(end: Any, scale: int) -> Fraction | None:
-    return None if end is None else Fraction(scale * end)
+    """The cells as a histogram has its bins."""
+    (axis,) = marginal.axes
+    drawn = Axis(marginal.columns[0], "bin", axis.labels, axis, f"{len(marginal):,}")
+    one, together = (marginal.asked(marginal.columns, among) for among in ("one", len(marginal)))
+    return counts_of(marginal, one, together, drawn, colours, PERCENT if _shares(marginal) else 1)
 
 
 # ---------------------------------------------------------------- two columns
@@ -161,10 +97,10 @@ def _map(marginal: Marginal, colours: Palette, width: int) -> Picture:
         sums[0],
         sums[1],
         title=_title(marginal),
-        promise=" ".join(_sentences(marginal)),
+        promise=" ".join(sentences_of(marginal[:1], marginal)),
         said=[told, named(down, across)],
-        teaching=_seed(marginal),
+        teaching=seed_of(marginal),
         shares=shares,
-        known=_known(marginal),
+        known=is_known(marginal),
     )
     return picture(table, colours, width)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import pkgutil
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
-from dpviz.exact import Enclosure, Number, probability
+from dpviz.exact import Enclosure, Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
-from dpviz.model.answers import Answer, Between, Reading
+from dpviz.model.answers import Answer, Axis, Between, Reading
 from dpviz.model.answers.base import plus
 from dpviz.model.asking import Askable, Subject, ask
 from dpviz.model.between import between
-from dpviz.model.derived import DerivedTable, Paid, seeds
+from dpviz.model.derived import Among, DerivedTable, Paid, saved, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.release import PaidAnswer, Release
+from dpviz.model.spreadsheet import table
 from dpviz.model.sum_errors import SumError, pair_of
 from dpviz.model.words import escape, few, often
 from dpviz.privacy.unit import Unit
@@ -160,10 +163,38 @@ class Combined(Askable):
         """One row per bin, or per key that either answer shows: value, and low and high for one bin picked before
         looking; low_all and high_all for all of them at once, where that is known."""
         level, subject = probability(beta, "beta", zero=False), self._subject
+        frame = self.rows(level).to_frame().rename(columns={"what": subject.answer.noun}).drop(columns="how")
+        if (together := self.rows_together(level)) is not None:
+            ends = together.to_frame()
+            frame["low_all"], frame["high_all"] = ends["low"], ends["high"]
+        return frame
+
+    def rows(self, beta: Fraction) -> DerivedTable:
+        """Each bin, or each key that either answer shows, with an interval for one that was picked before looking."""
+        return self._asked(beta, "one")
+
+    def rows_together(self, beta: Fraction) -> DerivedTable | None:
+        """The same with intervals that all hold at once; None where no such intervals are known."""
+        return None if self._subject.all_bins(beta, "") is None else self._asked(beta, "all")
+
+    @property
+    def axis(self) -> Axis:
+        """What the rows are: those of either answer, or the keys that one of them shows."""
+        subject, axis = self._subject, self.first.axis
+        if not isinstance(subject.answer.every(subject.reading), AllKeys):
+            return axis
+        return Axis(axis.name, axis.noun, self._keys)
+
+    @property
+    def _keys(self) -> list[str]:
+        return sorted({*self.first.labels, *self.second.labels})
+
+    def _asked(self, beta: Fraction, among: Among) -> DerivedTable:
+        subject = self._subject
         every = subject.answer.every(subject.reading)
+        points: list[Any]
         if isinstance(every, AllKeys):
-            labels: list[Any] = sorted({*self.first.labels, *self.second.labels})
-            points = [subject.answer.named(subject.reading, label) for label in labels]
+            points = [subject.answer.named(subject.reading, label) for label in self._keys]
         elif length(every) > MOST_ROWS:
             raise ParameterError.of(
                 f"{length(every):,} {subject.answer.noun}s",
@@ -172,12 +203,71 @@ class Combined(Askable):
             )
         else:
             points = list(every)
-        frame = DerivedTable(ask(subject, points, level, "one")).to_frame()
-        frame = frame.rename(columns={"what": subject.answer.noun}).drop(columns="how")
-        if subject.all_bins(level, "") is not None:
-            together = DerivedTable(ask(subject, points, level, "all")).to_frame()
-            frame["low_all"], frame["high_all"] = together["low"], together["high"]
-        return frame
+        return DerivedTable(ask(subject, points, beta, among))
+
+    @single_arguments
+    def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
+        """Write the frame of `to_frame` as CSV, preceded by comment lines.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+        beta : number, default "0.05"
+            How often an interval may miss the truth.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written; and as `to_frame`.
+
+        See Also
+        --------
+        dpviz.Release.to_csv : how labels and numbers are written, and the calls that read them.
+        """
+        seeded = self.first.teaching is not None
+        level = text(probability(beta, "beta", zero=False))
+        about = [
+            *(
+                ["not private: seeded teaching draw"] * seeded
+                or dict.fromkeys([self.first.promise, self.second.promise])
+            ),
+            self.sentence,
+            f"intervals fail at most {level} of the time",
+        ]
+        return table(about, self.to_frame(beta), path)
+
+    @single_arguments
+    def save(self, path: str | Path) -> Path:
+        """Write both releases to one file that `dv.load_derived` reads and combines again.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, as JSON.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+        """
+        both = (self.first, self.second)
+        return saved(path, {"combined": [release.to_json() for release in both]})
+
+    @plain_arguments
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart of the combined counts with both their error bars; see `dpviz.charts.of_combined`."""
+        return pkgutil.resolve_name("dpviz.charts:of_combined")(self, **options)
 
     @property
     def sentence(self) -> str:

@@ -6,16 +6,22 @@ biases it, and which entries of the ledger paid for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import pkgutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
-from dpviz.boundary import protect_module
+from dpviz import files
+from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.exact import place, text
 from dpviz.model.between import Between
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
+from dpviz.model.question import canonical
+from dpviz.model.spreadsheet import table
 from dpviz.model.words import escape, few, often, shown
 
 if TYPE_CHECKING:
@@ -234,6 +240,21 @@ class Derived:
         """One row: what it is about, value, low, high, and how these are known."""
         return DerivedTable((self,)).to_frame()
 
+    @single_arguments
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """Write the row of `to_frame` as CSV below comment lines; see `DerivedTable.to_csv`."""
+        return DerivedTable((self,)).to_csv(path)
+
+    @single_arguments
+    def save(self, path: str | Path) -> Path:
+        """Write the value to a file that `dv.load_derived` reads; see `DerivedTable.save`."""
+        return saved(path, {"rows": [self.to_json()], "alone": True})
+
+    @plain_arguments
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart of the value with its interval; see `dpviz.charts.of_derived`."""
+        return DerivedTable((self,)).chart(**options)
+
     def _repr_html_(self) -> str:
         return DerivedTable((self,))._repr_html_()
 
@@ -290,27 +311,111 @@ class DerivedTable(Sequence[Derived]):
         too."""
         import pandas as pd
 
-        return pd.DataFrame([row.columns for row in self.rows])
+        names = None if self.rows else ("what", "value", "low", "high", "how")
+        return pd.DataFrame([row.columns for row in self.rows], columns=names)
 
     def to_json(self) -> list[dict[str, Any]]:
         return [row.to_json() for row in self.rows]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be known besides the numbers, each sentence once: remarks, bias, and the answers they rest on."""
+        said = dict[str, None]()
+        for row in self.rows:
+            said |= dict.fromkeys([*row._more, f"{row.bias_text[:1].upper()}{row.bias_text[1:]}.", row.rests_on])
+        return tuple(said)
+
+    @single_arguments
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """Write the frame of `to_frame` as CSV, preceded by comment lines.
+
+        The comments say which entries of the ledger the values rest on, how often an interval may miss the truth, and
+        what biases a value.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+
+        See Also
+        --------
+        dpviz.Release.to_csv : how labels and numbers are written, and the calls that read them.
+        """
+        seeded = any(row.teaching for row in self.rows)
+        missed = dict.fromkeys(
+            f"intervals fail at most {text(row.beta)} of the time, {row.among_text}" for row in self.rows
+        )
+        about = [*["not private: seeded teaching draw"] * seeded, *self.notes, *missed]
+        return table(about, self.to_frame(), path)
+
+    @single_arguments
+    def save(self, path: str | Path) -> Path:
+        """Write the values to a file that `dv.load_derived` reads. It holds public things only.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, as JSON.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+        """
+        return saved(path, self._body)
+
+    @property
+    def _body(self) -> dict[str, Any]:
+        return {"rows": self.to_json()}
+
+    @plain_arguments
+    def chart(self, **options: Any) -> Any:
+        """An Altair chart of the values with their intervals; see `dpviz.charts.of_derived`."""
+        return pkgutil.resolve_name("dpviz.charts:of_derived")(self, **options)
+
     def _repr_html_(self) -> str:
         """A table for a notebook, escaped."""
-        lines, notes = [], dict[str, None]()
+        lines = []
         for row in self.rows:
             cells = [row.value_text, row.interval_text, row.known, f"{often(row.beta)}, {row.among_text}"]
             line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             lines.append(f"<tr><th scope='row'>{escape(row.what)}</th>{line}</tr>")
-            notes |= dict.fromkeys([*row._more, f"{row.bias_text[:1].upper()}{row.bias_text[1:]}.", row.rests_on])
         names = ("asked", "value", "interval", "known", "holds")
         heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        about = f"<p>{escape(' '.join(notes))}</p>"
+        about = f"<p>{escape(' '.join(self.notes))}</p>"
         return f"<div class='mathjax_ignore tex2jax_ignore'>{table}{about}</div>"
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self.rows))
+
+
+FORMAT: Final = "dpviz.derived"
+VERSION: Final = 1
+"""The form in which derived values and combined answers are saved."""
+
+
+def saved(path: object, body: Mapping[str, Any]) -> Path:
+    """Write a body with its checksum, as releases are written."""
+    place = files.of_format(path, "a file of derived values", "totals.json", files.JSON)
+    whole = {"format": FORMAT, "version": VERSION, **body}
+    content = canonical({"derived": whole, "sha256": sha256(canonical(whole)).hexdigest()})
+    return files.write(place, content, "a file of derived values", "totals.json")
 
 
 def _text(number: Fraction | None) -> str | None:

@@ -187,6 +187,12 @@ class Marginal(DerivedTable):
         `dpviz.charts.of_marginal`. Of more columns there is the table."""
         return pkgutil.resolve_name("dpviz.charts:of_marginal")(self, **options)
 
+    @property
+    def _body(self) -> dict[str, Any]:
+        cells = [list(labels) for labels in self.labels]
+        axes = [axis.to_json() for axis in self.axes]
+        return {**super()._body, "columns": list(self.columns), "labels": cells, "axes": axes}
+
     def to_frame(self) -> pd.DataFrame:
         """One row for each cell: its label in each kept column, value, low, high, and how these are known."""
         frame = super().to_frame().drop(columns="what")

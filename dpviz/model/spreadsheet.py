@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
+from dpviz import files
 from dpviz.exact import text
 
 if TYPE_CHECKING:
@@ -73,6 +74,19 @@ def csv_text(frame: pd.DataFrame) -> str:
     heads = ",".join(written(str(name)) for name in frame.columns)
     columns = [_column(frame.iloc[:, place]) for place in range(len(frame.columns))]
     return "\n".join([heads, *map(",".join, zip(*columns, strict=True))]) + "\n"
+
+
+def table(about: Iterable[str], frame: pd.DataFrame, path: object = None) -> str | None:
+    """Write the frame as CSV below comment lines, one for each sentence of `about`; without a path return the text.
+
+    Raises ParameterError where the name of the file promises another format, or the file cannot be written.
+    """
+    place = None if path is None else files.of_format(path, "a table", "visits.csv", files.CSV)
+    content = "".join(map(comment, about)) + csv_text(frame)
+    if place is None:
+        return content
+    files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
+    return None
 
 
 def comment(words: str) -> str:

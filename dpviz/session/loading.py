@@ -1,19 +1,25 @@
-"""`dv.load`: a release from a file, and whether a ledger confirms it."""
+"""`dv.load` and `dv.load_derived`: what was saved in a file, and whether a ledger confirms it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from dpviz import files
 from dpviz.boundary import Hidden, kind_of, single_arguments
-from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ReleaseFormat
+from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ParameterError, ReleaseFormat
+from dpviz.model import derived_files
+from dpviz.model.combination import Combined, combine
+from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.release import Release, checked, with_checksum
 from dpviz.model.terms import UNCHECKED
 from dpviz.session import arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
+
+DERIVED: Final = b'{"derived":'
+"""How a file of derived values begins."""
 
 
 @single_arguments
@@ -28,6 +34,69 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
     something else; LedgerError where the ledger made no such release.
     """
     content = files.read(path, "a release", "visits.json", ReleaseFormat)
+    if content.startswith(DERIVED):
+        raise ReleaseFormat.of(
+            "a file of derived values", "a file of one release is loaded here", "write dv.load_derived(path)"
+        )
+    return _read(content, ledger)
+
+
+@single_arguments
+def load_derived(
+    path: str | Path, *, ledger: Ledger | Session | str | Path | None = None
+) -> Derived | DerivedTable | Combined:
+    """What `save` of a derived value, of a table of them or of combined answers wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    ledger : Session, Ledger, str or Path, optional
+        The ledger that is said to have paid for both of two combined answers: each must be in it, in every part.
+        Derived values hold no answer that a ledger could confirm.
+
+    Returns
+    -------
+    Derived, DerivedTable or Combined
+        What was saved. A marginal comes back with its cells; other marginals are asked of the release.
+
+    Raises
+    ------
+    ReleaseFormat
+        If the file is truncated, altered, something else or of a newer format.
+    ParameterError
+        If a ledger is given for derived values, or the file combines what `dpviz.combine` refuses.
+    LedgerError
+        If the ledger did not make one of both answers.
+
+    Examples
+    --------
+    >>> import dpviz as dv, pandas as pd, tempfile
+    >>> lesson = dv.teaching(pd.DataFrame({"x": [0, 0, 1]}), seed=1)
+    >>> total = lesson.draw(dv.Domain.integers(0, 1, column="x"), dv.Dense(40)).sum()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(dv.load_derived(total.save(f"{folder}/total.json")) == total)
+    True
+    """
+    content = files.read(path, "a file of derived values", "totals.json", ReleaseFormat)
+    body = derived_files.opened(content)
+    if "combined" not in body:
+        if ledger is not None:
+            raise ParameterError.of(
+                "derived values and a ledger",
+                "a ledger confirms releases, and this file holds none",
+                "leave ledger out, or load the releases and ask them again",
+            )
+        return derived_files.read(body)
+    both = body["combined"]
+    if not isinstance(both, list) or len(both) != 2 or not all(isinstance(one, dict) for one in both):
+        raise derived_files.unknown()
+    first, second = (_read(with_checksum(one), ledger) for one in both)
+    return combine(first, second)
+
+
+def _read(content: bytes, ledger: Ledger | Session | str | Path | None) -> Release:
+    """The release of this saved form, held against a ledger where one is given."""
     if ledger is None:
         return from_bytes(content, UNCHECKED)
     given = from_bytes(content, UNCHECKED).to_json()

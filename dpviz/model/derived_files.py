@@ -1,0 +1,158 @@
+"""Derived values as they are read from a file that `Derived.save`, `DerivedTable.save` or `Combined.save` wrote.
+
+What a file says is shown as it is: its checksum reveals damage and is no signature. Every part is checked for its type,
+and what a value says in words is made from these parts anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, Final, get_args
+
+from dpviz.boundary import protect_module
+from dpviz.errors import DpvizError, ReleaseFormat
+from dpviz.exact import probability, whole
+from dpviz.model.between import Between
+from dpviz.model.derived import FORMAT, VERSION, Among, Chance, Derived, DerivedKind, DerivedTable, Paid
+from dpviz.model.domain import Domain
+from dpviz.model.error import How
+from dpviz.model.linear import Bias
+from dpviz.model.marginals import Marginal
+from dpviz.model.question import canonical
+
+_FRACTION: Final = re.compile(r"(-?\d{1,4300})(?:/(\d{1,4300})|\.(\d{1,30}))?\Z", re.ASCII)
+"""What `exact.text` writes: a whole number, a fraction or a finite decimal; a derived value may have many digits."""
+
+
+def opened(content: bytes) -> Mapping[str, Any]:
+    """The body of a file of derived values.
+
+    Raises ReleaseFormat where it is truncated, altered, something else, or of a newer format.
+    """
+    try:
+        outer = json.loads(content)
+        body, digest = outer["derived"], outer["sha256"]
+        written = canonical(body)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise unknown() from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT or type(body.get("version")) is not int:
+        raise unknown()
+    if body["version"] > VERSION:
+        rule = f"this dpviz reads files of derived values up to version {VERSION}"
+        raise ReleaseFormat.of(body["version"], rule, "update dpviz")
+    if sha256(written).hexdigest() != digest:
+        raise ReleaseFormat.damaged(
+            "a file of derived values must match its checksum", "one that was altered or damaged"
+        )
+    return body
+
+
+def unknown() -> ReleaseFormat:
+    """The refusal of what no dpviz wrote."""
+    return ReleaseFormat.damaged(
+        "a file of derived values must be what dpviz saved", "one that is truncated, or something else"
+    )
+
+
+def read(body: Mapping[str, Any]) -> Derived | DerivedTable:
+    """The values of a body that holds values.
+
+    Raises ReleaseFormat where a part is not what dpviz writes.
+    """
+    try:
+        rows = tuple(_derived(row) for row in body["rows"])
+        if not rows:
+            raise ValueError
+        if body.get("alone") is True:
+            (only,) = rows
+            return only
+        if "columns" not in body:
+            return DerivedTable(rows)
+        columns = tuple(map(_text, body["columns"]))
+        labels = tuple(tuple(map(_text, cell)) for cell in body["labels"])
+        axes = tuple(map(Domain.from_json, body["axes"]))
+        if len(labels) != len(rows) or any(len(cell) != len(columns) for cell in labels) or len(axes) != len(columns):
+            raise ValueError
+        return Marginal(rows, columns, labels, axes, None)
+    except (ValueError, KeyError, TypeError, AttributeError, DpvizError):
+        raise unknown() from None
+
+
+def _derived(data: Mapping[str, Any]) -> Derived:
+    value = data["value"]
+    low, high = _end(data["low"]), _end(data["high"])
+    bias, cut, empty = data["bias"], tuple(data["cut"]), data["empty"]
+    if {type(one) for one in (*cut, empty)} != {bool} or len(cut) != 2:
+        raise TypeError
+    return Derived(
+        kind=_one_of(data["kind"], get_args(DerivedKind)),
+        what=_text(data["what"]),
+        value=Between(*map(_number, value)) if isinstance(value, list) else _number(value),
+        low=low,
+        high=high,
+        how=_one_of(data["how"], get_args(How)),
+        rule=_text(data["rule"]),
+        off=_end(data["off"]),
+        beta=probability(_number(data["beta"]), "beta", zero=False),
+        among=_among(data["among"]),
+        bias=Bias(_text(bias["words"]), _end(bias["low"]), _end(bias["high"])),
+        paid=tuple(map(_paid, data["paid"])),
+        nouns=_text(data["nouns"]),
+        remarks=tuple(map(_text, data["remarks"])),
+        cut=cut,
+        empty=empty,
+        chance=None if data["chance"] is None else _chance(data["chance"]),
+    )
+
+
+def _paid(data: Mapping[str, Any]) -> Paid:
+    number, use, teaching = (data[name] for name in ("number", "use", "teaching"))
+    for one in (number, use, teaching):
+        if one is not None and type(one) is not int:
+            raise TypeError
+    return Paid(number, use, _text(data["price"]), _text(data["title"]), teaching)
+
+
+def _chance(data: Mapping[str, Any]) -> Chance:
+    value = Between(_number(data["low"]), _number(data["high"]))
+    return Chance(value, _one_of(data["how"], get_args(How)), _text(data["rule"]))
+
+
+def _among(given: object) -> Among:
+    if given == "one" or given == "all":
+        return given
+    return whole(int(_text(given)), "among")
+
+
+def _one_of(given: Any, known: tuple[Any, ...]) -> Any:
+    if type(given) is not str or given not in known:
+        raise ValueError
+    return given
+
+
+def _text(given: object) -> str:
+    if type(given) is not str:
+        raise TypeError
+    return given
+
+
+def _end(given: object) -> Fraction | None:
+    return None if given is None else _number(given)
+
+
+def _number(given: object) -> Fraction:
+    found = _FRACTION.match(_text(given))
+    if found is None:
+        raise ValueError
+    places = found[3] or ""
+    denominator = int(found[2] or 10 ** len(places))
+    if not denominator:
+        raise ValueError
+    return Fraction(int(found[1] + places), denominator)
+
+
+protect_module(vars())
