@@ -701,6 +701,7 @@ def test_every_call_in_the_advice_can_be_made(desk: Desk, monkeypatch: pytest.Mo
         "high": 2,
         "n": 1,
     }
+    hand["release"].sum([1, 2]).save(hand["path"])
     codes = all_advised()
     assert len(codes) > 30 and {code for code in codes if "..." in code} == set(FILLED) and set(ONLY) <= set(codes)
     refused = {}
