@@ -6,7 +6,6 @@ short form cannot say: a table of a database, a connection, counts that are only
 
 from __future__ import annotations
 
-import glob
 import importlib.util
 import shutil
 import sys
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
+from dpviz.engines.table_files import PARQUET, as_pattern, files_of
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import named
 from dpviz.kinds import is_a
@@ -37,7 +37,6 @@ DIALECT: Final = (",", '"', "utf-8", None, None)
 marks of its numbers."""
 PARTS: Final = ("delimiter", "quote", "encoding", "decimal", "thousands")
 """The declared form of a CSV file."""
-PARQUET: Final = (".parquet", ".pq")
 TABS: Final = (".tsv", ".tab")
 """Endings of files in which tabs stand between values."""
 PACKED: Final = (".gz", ".bz2", ".zst")
@@ -121,6 +120,12 @@ def duckdb(
     A Parquet file is counted row by row. Its statistics, like the least and greatest value of a column, may be wrong,
     and leave NaN out: DuckDB's optimizers that read them are off. In a connection of your own, files that its views
     read are refused until you switch these off; a table that DuckDB keeps itself needs nothing of the kind.
+
+    A name is a name: where a file of exactly this name is there, it is read. Else `*`, `?` and `**` in a path stand for
+    other signs. In a folder, and by a pattern, files whose names begin with `_` or `.` are left out, for Hive, Spark and
+    others keep drafts there. A path adds no column: a folder with `year=2020` in its name is refused or, in a pattern,
+    is a name. A Delta, Iceberg or Hudi folder is refused, for its files hold rows that were deleted since; its own
+    reader gives the table. Several Parquet files must have the same columns of the same types.
 
     A pandas DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects
     or of categories holds texts, unless the schema declares it.
@@ -348,8 +353,7 @@ def _version(name: str) -> str:
 
 def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read | None]:
     """The table in a Parquet or text file, or in a set of them; the files to look for later; and how texts are read."""
-    at = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
-    ending = at.lower()
+    ending = PARQUET[0] if Path(path).is_dir() else path.lower()
     if not ending.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
             Path(path).name,
@@ -358,7 +362,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
             + f" (these four also followed by {', '.join(PACKED)})",
             'name a table of a database with dv.sources.duckdb("file.duckdb", table="visits")',
         )
-    files = [Path(one) for one in sorted(glob.glob(at))]
+    files = files_of(path)
     if not files:
         raise ParameterError.of(
             Path(path).name,
@@ -367,7 +371,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
         )
     if not ending.endswith(CSV):
         _no_dialect(dialect)
-        return _readable(_opened, Path(path).name, at), _identified(files), None
+        return _readable(_opened, Path(path).name, _alike(files, Path(path).name)), _identified(files), None
     from dpviz.engines.delimited import Dialect
     from dpviz.engines.schema import Read
 
@@ -424,13 +428,37 @@ def _other_delimiter(name: str, usual: str) -> str:
     return next((mark for mark in (";", "\t", "|", ",") if mark in name and mark != usual), "")
 
 
-def _opened(path: str) -> Any:
+def _alike(files: Sequence[Path], what: str) -> Sequence[Path]:
+    """The files, where all have the columns of the first: an engine takes these for the columns of all."""
+    if len(files) == 1:
+        return files
+    first, *others = _readable(_columns_of, what, files).take()
+    for file, columns in zip(files[1:], others, strict=True):
+        if apart := columns ^ first:
+            raise SchemaError.of(
+                f"{short(', '.join(sorted({name for name, _ in apart})))}, unlike in {files[0].name} and {file.name}",
+                "several Parquet files must have the same columns of the same types",
+                "open them one by one",
+            )
+    return files
+
+
+def _columns_of(files: Sequence[Path]) -> list[frozenset[tuple[str, str]]]:
+    """The names and types of the columns of each Parquet file, which its rows do not decide."""
+    backend = _own()
+    backend.raw_sql("SET enable_geoparquet_conversion = false")
+    described = "DESCRIBE SELECT * FROM read_parquet(?, hive_partitioning = false)"
+    found = (backend.con.execute(described, [as_pattern(file)]).fetchall() for file in files)
+    return [frozenset((name, kind) for name, kind, *_ in columns) for columns in found]
+
+
+def _opened(files: Sequence[Path]) -> Any:
     from dpviz.engines.queries import by_rows_alone
 
     backend = _own()
     by_rows_alone(backend.con)
     backend.raw_sql("SET enable_geoparquet_conversion = false")  # Ibis knows no column of shapes, and opens none
-    return backend.read_parquet(path)
+    return backend.read_parquet([as_pattern(file) for file in files], hive_partitioning=False)
 
 
 def _begun(path: Path, dialect: Any) -> Any:
