@@ -19,15 +19,13 @@ from dpviz.errors import ParameterError
 
 PARQUET: Final = (".parquet", ".pq")
 
-DELTA: Final = 'open it with the package deltalake: dv.Session(deltalake.DeltaTable("visits").to_pyarrow_table(), ...)'
+DELTA: Final = "open it with the package deltalake, and give what DeltaTable(path).to_pyarrow_table() returns"
 ICEBERG: Final = (
-    "open it with the package pyiceberg: "
-    'dv.Session(StaticTable.from_metadata("visits/metadata/v1.metadata.json").scan().to_arrow(), ...)'
+    "open it with the package pyiceberg, and give what StaticTable.from_metadata(path).scan().to_arrow() returns for "
+    "the newest file in metadata/"
 )
-HUDI: Final = 'open it with Spark: dv.Session(spark.read.format("hudi").load("visits"), ...)'
-HIVE: Final = (
-    'read it with its columns: dv.Session(pyarrow.dataset.dataset("visits", partitioning="hive").to_table(), ...)'
-)
+HUDI: Final = 'open it with Spark, and give what spark.read.format("hudi").load(path) returns'
+HIVE: Final = 'give what pyarrow.dataset.dataset(path, partitioning="hive").to_table() returns, which has these columns'
 BELOW: Final = 'name them all with a pattern: "visits/**/*.parquet"'
 
 
