@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.model.spreadsheet import plain
 from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.model.answers import SparseTable
 from dpviz.model.answers.sparse import LONG
@@ -66,7 +67,8 @@ def test_a_frame_of_unknown_keys_has_an_interval_for_each_key_and_none_for_all(t
     release.to_csv(path)
     lines = path.read_text(encoding="utf-8")
     assert lines.startswith("# (0.5, 0.0000000001)-differential privacy for adding or removing one flight\n")
-    assert pd.read_csv(path, comment="#")["bin"].tolist() == release.labels
+    read = pd.read_csv(path, comment="#", dtype=str, keep_default_na=False)
+    assert [plain(cell) for cell in read["bin"]] == release.labels
 
 
 def test_where_a_public_n_bounds_the_keys_all_at_once_have_an_interval(tmp_path: Path) -> None:

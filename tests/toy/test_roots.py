@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpviz as dv
+from dpviz import exact
 from dpviz import mechanisms
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
@@ -78,7 +79,7 @@ def test_a_frame_and_a_csv_file_have_both_ends_and_their_middle(session: dv.Sess
     assert all(frame["low"] <= frame["value_low"]) and all(frame["value_high"][1:] <= frame["high"][1:])
     text = release.to_csv()
     assert text is not None and "pair,bins,value,value_low,value_high,low,high,low_all,high_all" in text
-    assert f",{frame['value_low'][0]},{frame['value_high'][0]}," in text
+    assert f",{exact.text(frame['value_low'][0])},{exact.text(frame['value_high'][0])}," in text
 
 
 def test_tables_charts_and_pages_write_the_enclosure(session: dv.Session, tmp_path: Path) -> None:
