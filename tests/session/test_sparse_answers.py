@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.model.spreadsheet import plain
 from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.model.answers import SparseTable
 from dpviz.model.answers.sparse import LONG
 from dpviz.model.question import canonical
 from dpviz.model.release import Release, with_checksum
+from dpviz.model.spreadsheet import plain
 from dpviz.session.session import Session
 
 AIRPORTS = {"ATL": 900, "JFK": 4_000, "LAX": 3_500, "$x$ · <b>": 700, "Zürich\nKloten": 600, "tiny": 1}

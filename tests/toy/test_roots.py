@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpviz as dv
-from dpviz import exact
-from dpviz import mechanisms
+from dpviz import exact, mechanisms
 from dpviz.charts import tables
 from dpviz.charts.picture import picture
 from dpviz.charts.words import shown
