@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import gmpy2
 import numpy as np
 
-from dpviz.errors import ExactnessError, ParameterError
+from dpviz.errors import ExactnessError, ParameterError, short
 from dpviz.kinds import bases
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | Any
@@ -33,6 +33,9 @@ NUMBER_LIKE = "write it like 0.1 or 1/10"
 
 LONGEST = 200
 """A number is typed, kept and read back in at most so many characters."""
+
+LEAST, MOST = Fraction(1, 10 ** (LONGEST - 3)), Fraction(10**LONGEST)
+"""The least power of ten that is written in LONGEST characters, and the first that is not."""
 
 MOST_EXPONENT = 9_999
 """The largest exponent that is read, up or down: four digits."""
@@ -170,7 +173,12 @@ def _from_decimal(number: Decimal) -> Fraction | None:
 
 
 def _unreadable(value: object, rule: str, step: str = NUMBER_LIKE) -> ExactnessError:
-    error = ExactnessError.of(f"{value}, a boolean" if type(value) is bool else value, rule, step)
+    shown = f"{value}, a boolean" if type(value) is bool else value
+    if type(value) is str and not value.replace("\u2212", "-").isprintable():
+        hidden = next(one for one in value if not one.isprintable())
+        shown = ascii(value)
+        step = f"type it without the invisible character U+{ord(hidden):04X}"
+    error = ExactnessError.of(shown, rule, step)
     assert isinstance(error, ExactnessError)
     return error
 
@@ -179,8 +187,8 @@ def typed(value: Number, name: str, *, rule: str = "") -> Fraction:
     """Read a number exactly, and refuse it unless its exact text is short enough to be read back from a file."""
     number = rational(value, name, rule=rule)
     if not writable(number):
-        kept = f"{name} must be a number of at most {LONGEST:,} characters"
-        raise ParameterError.of("a longer one", kept, "write fewer digits")
+        shown, kept, step = unwritten(number, name)
+        raise ParameterError.of(short(value) if type(value) is str and len(value) < LONGEST else shown, kept, step)
     return number
 
 
@@ -188,6 +196,17 @@ def writable(number: Fraction) -> bool:
     """Whether the exact text of a number has at most LONGEST characters."""
     bits = number.numerator.bit_length() + number.denominator.bit_length()
     return bits <= 4 * LONGEST and len(text(number)) <= LONGEST
+
+
+def unwritten(number: Fraction, name: str) -> tuple[str, str, str]:
+    """What a refusal says of a number that is not `writable`: its value without its digits, the rule, the next step."""
+    if LEAST <= abs(number) < MOST:
+        return "a longer one", f"{name} must be a number of at most {LONGEST:,} characters", "write fewer digits"
+    if abs(number) >= MOST:
+        beyond = "below 1e200" if number > 0 else "above -1e200"
+        return "one beyond", f"{name} must be {beyond}", "type a number nearer to 0"
+    near = "at least 1e-197, or 0 where that may be" if number > 0 else "outside of -1e-197 to 0"
+    return "one nearer to 0", f"{name} must be {near}", "type a number farther from 0"
 
 
 def _shown(number: Fraction) -> str:

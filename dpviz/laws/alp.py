@@ -19,7 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Enclosure, log_bounds, probability, text, whole
+from dpviz.exact import (
+    Enclosure,
+    ceil_to,
+    decide,
+    exp_bounds,
+    log1p_bounds,
+    log_bounds,
+    log_up,
+    probability,
+    text,
+    whole,
+)
 
 FEW: Final = 16
 """So many bits are enumerated: all 65,536 strings."""
@@ -614,6 +625,13 @@ def quantile_bound(flips: Flips, psi: Fraction) -> float:
 # ---------------------------------------------------------------- what one moved coordinate costs
 
 
+LOGS: Final = 256
+"""So many places of a logarithm are known."""
+
+FEW_POWERS: Final = 64
+"""Up to so many factors 1 + alpha are multiplied out; the logarithms of more are added."""
+
+
 def odds(alpha: Fraction, moved: Fraction) -> Fraction:
     """The largest likelihood ratio where one value moves by `moved` whole bits: (1 + alpha)^n (1 + (moved - n) alpha).
 
@@ -645,10 +663,48 @@ def bits_for(alpha: Fraction, ratio: Fraction) -> Fraction:
             "alpha is positive, and a ratio is at least 1",
             "give an alpha above 0 and a ratio of at least 1",
         )
-    n = 0
-    while (1 + alpha) ** (n + 1) <= ratio:
-        n += 1
+    ends = [
+        math.floor(log / step)
+        for log, step in zip(log_bounds(ratio, LOGS), reversed(log1p_bounds(alpha, LOGS)), strict=True)
+    ]
+    if ends[1] > FEW_POWERS:
+        return _many_bits_for(alpha, ratio, ends[0])
+    n = next(n for n in range(ends[1], -1, -1) if (1 + alpha) ** n <= ratio)
     return n + (ratio / (1 + alpha) ** n - 1) / alpha
+
+
+def _many_bits_for(alpha: Fraction, ratio: Fraction, n: int) -> Fraction:
+    """The same for at least n bits, rounded down in the last of some 200 places: (1 + alpha)**n itself may have more
+    digits than there is time to multiply."""
+    rest = log_bounds(ratio, LOGS)[0] - n * log1p_bounds(alpha, LOGS)[1]
+    return n + min(Fraction(1), max(Fraction(0), exp_bounds(rest, LOGS)[0] - 1) / alpha)
+
+
+def price_up(alpha: Fraction, moved: Fraction, step: Fraction, times: int = 1) -> Fraction:
+    """The least multiple of `step` that is not below `times` times the logarithm of `odds(alpha, moved)`.
+
+    >>> price_up(Fraction(3), Fraction(5, 2), Fraction(1, 100)), math.log(40)
+    (Fraction(369, 100), 3.6888794541139363)
+    """
+    whole_bits = math.floor(moved)
+    if whole_bits <= FEW_POWERS:
+        return log_up(odds(alpha, moved), step, times)
+    found: list[Fraction] = []
+
+    def settled(precision: int) -> bool | None:
+        low, high = (
+            times * (whole_bits * one + rest)
+            for one, rest in zip(
+                log1p_bounds(alpha, precision), log1p_bounds((moved - whole_bits) * alpha, precision), strict=True
+            )
+        )
+        if ceil_to(low, step) != ceil_to(high, step):
+            return None
+        found.append(ceil_to(high, step))
+        return True
+
+    decide(settled)
+    return found[0]
 
 
 def loss(alpha: Fraction, moved: Fraction, precision: int = 128) -> Enclosure:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, counted, exp_bounds, log_up, text
-from dpviz.laws.alp import bits_for, mean_bound, odds, quantile_bound
+from dpviz.laws.alp import bits_for, mean_bound, price_up, quantile_bound
 from dpviz.laws.log_encoding import FINE as FINE_RUNGS
 from dpviz.laws.log_encoding import HIGHEST, Rungs, growth, paper_factor, paper_floor
 from dpviz.mechanisms.cuts import cut_through
@@ -154,7 +154,7 @@ def scale_for(
     final = Fraction(numerator, 1 << shift)
     paid = ceil_to(kept * final * moves.l1, STEP)
     if exact:
-        paid = min(paid, *(log_up(odds(kept, final * far), STEP, many) for many, far in moves.slots))
+        paid = min(paid, *(price_up(kept, final * far, STEP, many) for many, far in moves.slots))
     return Scale(ones, places, numerator, 1 << shift, min(epsilon, paid))
 
 
@@ -238,7 +238,7 @@ def log_price(plan: LogPlan, scale: Scale, accounting: Accounting, question: Que
     alpha, rungs = scale.alpha, plan.rungs
     paid = ceil_to(alpha * rungs.moved(1) * moves.l1, STEP)
     if accounting == "count-exact" or (accounting == "auto" and question.aggregate.counts):
-        paid = min(paid, *(log_up(odds(alpha, rungs.moved(far)), STEP, many) for many, far in moves.slots))
+        paid = min(paid, *(price_up(alpha, rungs.moved(far), STEP, many) for many, far in moves.slots))
     return min(scale.paid, paid)
 
 

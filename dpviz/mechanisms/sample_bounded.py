@@ -142,7 +142,7 @@ class SampleBounded(Parameters):
                 "ask for a larger epsilon, or for fewer columns",
             )
         found = AddedBits(self, question, unit, fewest)
-        records = math.ceil(fewest * found.paid / self.epsilon)
+        records = max(1, math.ceil(fewest * found.paid / self.epsilon))  # delta alone may pay for all
         for _ in range(2):  # the price is nearly one over the number of rows
             nearer = AddedBits(self, question, unit, records)
             if nearer.paid <= self.epsilon:

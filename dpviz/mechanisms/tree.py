@@ -47,6 +47,9 @@ Branching: TypeAlias = Reads[int | str, int | Literal["auto"]]
 Base = Literal["exp", "gaussian"]
 Levels: TypeAlias = Reads[str | None, str | None]
 
+WIDE: Final = Fraction(1, 1 << 64)
+"""Noise whose ratio is exp of less than this below 0 is far too wide to be drawn: its variance is 2 over its square."""
+
 STORED_BITS: Final = 64
 """What one node takes to store where no public cap bounds it."""
 
@@ -395,7 +398,10 @@ def _variance(shape: Shape, epsilon: Fraction, spread: Spread, known: bool, rho:
     weights = (1,) * shape.height
     if rho is not None:
         return Fraction(spread.squares(weights, shape.k, known)) / (2 * rho)
-    return TwoSidedGeometric(Decay.exp(epsilon / spread.moved(weights, known))).variance(128)[1]
+    exponent = epsilon / spread.moved(weights, known)
+    if exponent < WIDE:  # refused when it is bound, and 1 less its ratio is lost in 128 places
+        return 2 / exponent**2
+    return TwoSidedGeometric(Decay.exp(exponent)).variance(128)[1]
 
 
 def _candidates(bins: int) -> list[int]:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, TypeVar, cast
 
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, DpvizError, ParameterError, short, unwritable
-from dpviz.exact import LONGEST, NUMBER_LIKE, Number, counted, rational, text, writable
+from dpviz.exact import NUMBER_LIKE, Number, counted, rational, text, unwritten, writable
 from dpviz.kinds import name_of
 from dpviz.model import times
 from dpviz.model.words import MINUS
@@ -1240,9 +1240,8 @@ def limit(value: Any, name: str, *, rule: str = "", step: str = NUMBER_LIKE) -> 
         raise DomainError.of(value.kind, FROM_DATA, "write the values out")
     number = rational(value, name, rule=rule, step=step)
     if not writable(number):
-        raise DomainError.of(
-            "a longer one", f"{name} must be a number of at most {LONGEST:,} characters", "write fewer digits"
-        )
+        shown, kept, next_step = unwritten(number, name)
+        raise DomainError.of(shown, kept, next_step)
     return number
 
 

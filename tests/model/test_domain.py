@@ -147,7 +147,7 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
         (lambda: Domain.integers(0, math.inf, column="x"), "high must be a finite number, got inf"),
         (lambda: Domain.integers(0, math.nan, column="x"), "high must be a finite number, got nan"),
         (lambda: Domain.integers(False, True, column="x"), "low must be a whole number, got False, a boolean"),
-        (lambda: Domain.integers(0, 10**5000, column="x"), "high must be a number of at most 200 characters"),
+        (lambda: Domain.integers(0, 10**5000, column="x"), "high must be below 1e200"),
         (lambda: Domain.integers(0, 3, column=""), "the name of a column"),
         (lambda: Domain.integers(0, 3, column=None), "the name of a column, got None"),
         (lambda: Domain.integers(0, 3, column="\ud800"), "written as UTF-8"),
@@ -156,7 +156,7 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
         (lambda: Domain.intervals([1], column="x"), "at least two edges, got 1 edges"),
         (lambda: Domain.intervals([0, 2, 2], column="x"), "edges must increase.* got 2, 2"),
         (lambda: Domain.intervals([0, 2, 1], column="x"), "edges must increase.* got 2, 1"),
-        (lambda: Domain.intervals([0, "1e-9000"], column="x"), "edge 2 must be a number of at most 200 characters"),
+        (lambda: Domain.intervals([0, "1e-9000"], column="x"), "edge 2 must be at least 1e-197"),
         (lambda: Domain.intervals("0123", column="x"), "must be public.* got str; write a list of the values"),
         (lambda: Domain.categories([], column="x"), "at least one label"),
         (

@@ -118,8 +118,15 @@ class Grouped(Answer):
         assert by is not None
         return Axis(by.each, "part", by.names)
 
+    @property
+    def has_rows(self) -> bool:  # type: ignore[override]
+        """Whether the answers can be listed; those to look-ups are asked one by one."""
+        return all(answer.has_rows for answer in self.answers)
+
     def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
         """The rows of all answers, each with the part that it is about."""
+        if not self.has_rows:
+            self._refuse("answers to look-ups have no rows", ONE)
         columns: dict[str, list[Any]] = {}
         by = reading.question.by
         assert by is not None
@@ -160,11 +167,11 @@ class Grouped(Answer):
     def side_by_side(self, reading: Reading) -> Grid:
         """All answers side by side: a row for each part and a column for each place of a list, or each label, where
         there are few of these; else the other way round."""
-        by, found = (
-            reading.question.by,
-            [self._column(*one) for one in zip(self.answers, self.readings(reading), strict=True)],
-        )
+        by = reading.question.by
         assert by is not None
+        if not self.has_rows:
+            return Grid([by.each], [[part] for part in by.names])
+        found = [self._column(*one) for one in zip(self.answers, self.readings(reading), strict=True)]
         names = list(dict.fromkeys(name for column in found for name in column))
         if len(names) <= FEW:
             rows = [
