@@ -6,9 +6,13 @@ missing: an error would tell that it is there.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
+
+DIGITS = 38
+"""The most digits of DuckDB's decimals."""
 
 
 def columns(given: Any) -> Any:
@@ -22,6 +26,8 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_decimal256(kind):
+        return _decimals(column)
     if pyarrow.types.is_null(kind):
         column = column.cast(pyarrow.large_string())
     if pyarrow.types.is_float16(kind):
@@ -29,6 +35,17 @@ def _plain(column: Any) -> Any:
     if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or pyarrow.types.is_string_view(kind):
         column = _texts(column)
     return column
+
+
+def _decimals(column: Any) -> Any:
+    """Decimals of more than 128 bits where their type says that they fit; others have no type in DuckDB, and are bytes,
+    which are refused. A value of more digits than its type says is missing."""
+    kind = column.type
+    if kind.precision > DIGITS:
+        return pyarrow.nulls(len(column), pyarrow.binary())
+    most = Decimal((0, (1,), kind.precision - kind.scale))
+    values = [one if one is None or one.copy_abs() < most else None for one in column.to_pylist()]
+    return pyarrow.array(values, pyarrow.decimal128(kind.precision, kind.scale))
 
 
 def _texts(column: Any) -> Any:

@@ -95,6 +95,10 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = N
         if dtype.is_boolean():
             value = ibis.cases((value, "True"), (~value, "False"))
         return Texts(value if dtype.is_string() else value.cast("string"), numbers)
+    if dtype.is_decimal():
+        from dpviz.engines.decimals import Decimals
+
+        return Decimals.of(value)
     if dtype.is_boolean():
         value, dtype = value.cast("int8"), ibis.dtype("int8")
     held, raw = np.dtype(str(dtype.copy(nullable=True))), value
@@ -127,6 +131,31 @@ def _make_timestamp(value: Any) -> Any:
     raise NotImplementedError("computed by the engine")
 
 
+@ibis.udf.scalar.builtin(name="md5", signature=(("binary",), "string"))  # type: ignore[untyped-decorator]
+def _md5_of_bytes(value: Any) -> Any:
+    """PostgreSQL's own."""
+    raise NotImplementedError("computed by the engine")
+
+
+@ibis.udf.scalar.builtin(name="convert_to", signature=(("string", "string"), "binary"))  # type: ignore[untyped-decorator]
+def _encoded(value: Any, encoding: str) -> Any:
+    """PostgreSQL's own."""
+    raise NotImplementedError("computed by the engine")
+
+
+@ibis.udf.scalar.builtin(name="date_mi", signature=(("date", "date"), "int32"))  # type: ignore[untyped-decorator]
+def _date_mi(value: Any, other: Any) -> Any:
+    """PostgreSQL's own: the days between two dates."""
+    raise NotImplementedError("computed by the engine")
+
+
+def md5(text: Any) -> Any:
+    """The digest of a text in UTF-8, in hexadecimal. (PostgreSQL holds texts in the encoding of its database.)"""
+    if text.get_backend().name == "postgres":
+        return _md5_of_bytes(_encoded(text, "UTF8"))
+    return text.hexdigest("md5")
+
+
 def _plain_time(value: Any) -> Any:
     """A time without a zone in microseconds, whatever resolution it is held in.
 
@@ -156,7 +185,11 @@ def _microseconds(value: Any) -> Any:
         for part, length in by:
             parts = parts + part.cast("int64") * whole(length, "int64")
         value = value.date()
-    days, most = value.epoch_days().cast("int64"), whole(FARTHEST, "int64")
+    if value.get_backend().name == "postgres":  # an interval of its own overflows
+        days = _date_mi(value, ibis.literal("1970-01-01").cast("date")).cast("int64")
+    else:
+        days = value.epoch_days().cast("int64")
+    most = whole(FARTHEST, "int64")
     days = ibis.cases((days > most, most), (days < -most, -most), else_=days)  # no day makes the arithmetic fail
     return days * whole(times.DAY, "int64") + parts
 
@@ -273,7 +306,7 @@ class Numbers(Read):
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
         if isinstance(domain, IntervalDomain):
             first, *_, last = self._edges(domain)
-            return (self._reaches(first), ~self._reaches(last)) if _alone(domain) else ()
+            return (self._reaches(first), ~self._reaches(last)) if alone(domain) else ()
         limits = self._limits(domain)
         return () if limits is None else (self.value.between(*(self._at(limit) for limit in limits)),)
 
@@ -283,7 +316,7 @@ class Numbers(Read):
             return None
         bounds = np.iinfo(self.dtype)
         start, stop = max(domain.low, int(bounds.min)), min(domain.high, int(bounds.max))
-        return (start, stop) if _alone(domain) and start <= stop else None
+        return (start, stop) if alone(domain) and start <= stop else None
 
     def _edges(self, domain: IntervalDomain) -> list[Any]:
         """The least value of this type in each interval, and the least above all of them."""
@@ -326,7 +359,7 @@ class Numbers(Read):
         if widths is not None:
             step = widths.place(self.raw).cast(numbers)
             step = step + whole(1, numbers) if domain.underflow else step
-            if _alone(domain):  # all others were left out before; no number makes the arithmetic fail
+            if alone(domain):  # all others were left out before; no number makes the arithmetic fail
                 return step
             return ibis.cases(
                 (self.value.isnull(), number(missing(domain), numbers)),
@@ -520,7 +553,7 @@ class Times(Numbers):
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
         assert isinstance(domain, TimeDomain)
         inside = self.value >= self._at(domain.start), self.value < self._at(domain.end)
-        return inside if _alone(domain) else ()
+        return inside if alone(domain) else ()
 
     def _bins(self, domain: Domain, numbers: str) -> Any:
         assert isinstance(domain, TimeDomain)
@@ -546,14 +579,9 @@ class Times(Numbers):
         return _whole_part(ibis.ifelse(found < first, first, found) - first, months)
 
 
-def _alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:
+def alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:
     """Whether a row below, above or without a number is in no bin."""
     return {under(domain), over(domain), missing(domain), malformed(domain)} == {NONE}
-
-
-def floats_of_decimals(value: Any) -> Any:
-    """The floats that are nearest to decimals: read from their digits, for engines round on the way in their own."""
-    return value.cast("string").cast("float64")
 
 
 def with_steps(rows: Any, scale: Scale) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from dpviz.engines.checked import LARGEST, all_possible, counted, counts_of
 from dpviz.engines.columns import (
     WIDEST,
     assign_bins,
-    floats_of_decimals,
+    md5,
     most_whole,
     numbers_for,
     read,
@@ -23,8 +24,9 @@ from dpviz.engines.columns import (
     whole,
     with_steps,
 )
+from dpviz.engines.decimals import MOST_PLACES, Decimals, scaled
 from dpviz.engines.files import Opened
-from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask
+from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask, operation, same_columns
 from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
 from dpviz.engines.written import PLAIN, Marks
@@ -64,9 +66,12 @@ TOGETHER: Final = 32
 """So many columns of bits come back as one whole number."""
 REMEMBERED: Final = 64
 """So many questions are kept in the engine's words."""
+DECIMAL: Final = r"decimal\(\d+, (\d+)\)"
+"""The type of decimals of so many digits and so many places."""
 READ_AS: Final = {
     "integer": ("number", "text"),
     "float": ("number",),
+    "decimal": ("number",),
     "boolean": ("text", "number"),
     "text": ("text", "number"),
 }
@@ -93,7 +98,10 @@ class IbisSource(Unstored, Source):
     The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
     """
 
-    __slots__ = ("_engine", "_files", "_marks", "_odd", "_prepared", "_schema", "_stored", "_table", "_top", "_untyped")
+    __slots__ = (
+        "_engine", "_files", "_given", "_marks", "_odd", "_prepared", "_schema", "_shape", "_shown", "_stored",
+        "_table", "_top", "_untyped",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -105,7 +113,7 @@ class IbisSource(Unstored, Source):
         ties: Literal["label", "unknown"] = "label",
         files: Sequence[Opened] = (),
         untyped: bool = False,
-        measured: bool = False,
+        measured: bool | frozenset[str] = False,
         marks: Marks = PLAIN,
         odd: Mapping[str, str] | None = None,
         written: Mapping[str, str] | None = None,
@@ -131,7 +139,9 @@ class IbisSource(Unstored, Source):
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
         self._engine = withhold_errors(_engine, held)
         self._looks_at_rows()
-        self._table = held = withhold_errors(_by_rows, held, self._engine)
+        self._given = held
+        self._shape = withhold_errors(_shape, held, self._engine)
+        self._table = held = withhold_errors(_opened, held, self._engine)
         every = withhold_errors(_stored, held)
         self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
@@ -145,7 +155,7 @@ class IbisSource(Unstored, Source):
         texts = [name for name, stored in self._stored.items() if stored == "text"]
         collated = set(texts) - withhold_errors(_compared_by_code_point, held, self._engine, texts)
         self._untyped = frozenset(texts if untyped else ()) - frozenset(schema or ())
-        readable = frozenset(texts if measured else ()) - collated
+        readable = frozenset(texts if measured is True else measured or ()) - collated
         either = self._untyped & readable
         numbers = {one.name for one in columns if one.kind == "number"}
         read = {name for name in texts if name in readable or name in numbers}
@@ -159,12 +169,10 @@ class IbisSource(Unstored, Source):
             )
             for one in columns
         )
-        decimals = frozenset(name for name, stored in self._stored.items() if stored.startswith("decimal"))
         timed = frozenset(withhold_errors(_timed, held))
         parsed = frozenset(read) | frozenset(self._odd)
-        self._schema = Schema(
-            name, columns, measured=readable, summed=decimals, timed=timed, parsed=parsed, index=frozenset(index)
-        )
+        self._schema = Schema(name, columns, measured=readable, timed=timed, parsed=parsed, index=frozenset(index))
+        self._shown = self._schema.columns
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
 
@@ -178,7 +186,7 @@ class IbisSource(Unstored, Source):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        return self._schema.columns
+        return self._shown
 
     @property
     def top(self) -> TopRules:
@@ -189,14 +197,12 @@ class IbisSource(Unstored, Source):
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone; and a connection on which something is half read."""
-        self._countable(question, unit, need)
+        self._schema.check(question, unit, need)
         if self._engine.waits():
-            raise ParameterError.of(
-                "a connection with a result that is half read",
-                "an engine answers one question after the other",
-                "read that result to its end, or give dpviz a connection of its own",
-            )
+            what, step = self._engine.waits_for
+            raise ParameterError.of(what, "an engine answers one question after the other", step)
         self._looks_at_rows()
+        self._countable(question, unit, need)
 
     def _looks_at_rows(self) -> None:
         """Refuse files of which the engine may count what they say, in place of what is in them."""
@@ -225,6 +231,13 @@ class IbisSource(Unstored, Source):
                     "a session counts in the file that it opened",
                     "put the file back, or open the session anew",
                 )
+        if not same_columns(self._engine, self._given, self._shape):
+            raise _gone(
+                self.name,
+                f"the table {self.name} is locked in {self.engine}, or its columns are not those that were opened",
+                "a session counts a table that can be read and whose columns stay as they are",
+                "wait until it is free, or open the session anew",
+            )
 
     def chartered(self, kinds: Mapping[str, str]) -> IbisSource:
         """This source with the kinds of a ledger's charter, for the columns whose kinds nobody declared here.
@@ -235,14 +248,17 @@ class IbisSource(Unstored, Source):
             replace(one, kind=kinds[one.name], untyped=one.untyped and kinds[one.name] == "text")
             if one.name in self._untyped and one.name in kinds
             else one
-            for one in self.columns
+            for one in self._schema.columns
         ]
-        if tuple(columns) == self.columns:
+        # a column of decimals was named by its type while it could only be summed up
+        named = {one.name: kinds[one.name] for one in columns if kinds.get(one.name) == self._stored[one.name]}
+        shown = tuple(replace(one, kind=named.get(one.name, one.kind)) for one in columns)
+        if shown == self.columns:
             return self
         other = object.__new__(IbisSource)
         for part in IbisSource.__slots__:
             setattr(other, part, getattr(self, part))
-        other._schema, other._prepared = replace(self._schema, columns=tuple(columns)), {}
+        other._schema, other._prepared, other._shown = replace(self._schema, columns=tuple(columns)), {}, shown
         return other
 
     def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
@@ -256,6 +272,13 @@ class IbisSource(Unstored, Source):
                     name,
                     "an SQL engine takes no keys and no users from a column of floats",
                     "make whole numbers or texts of it in the table",
+                )
+            places = re.fullmatch(DECIMAL, self._stored[name])
+            if places and int(places[1]) > MOST_PLACES:
+                raise SchemaError.of(
+                    name,
+                    f"decimals are keys and users with at most {MOST_PLACES} places, and this column has {places[1]}",
+                    "make decimals with fewer places of it in the table",
                 )
         for domain in domains:
             if isinstance(domain, IntegerDomain) and self._stored[domain.column].startswith("float"):
@@ -273,6 +296,9 @@ class IbisSource(Unstored, Source):
                     "bins of whole numbers over a column of texts lie between -10^36 and 10^36",
                     "declare bins nearer to 0",
                 )
+        total = question.aggregate if isinstance(question.aggregate, Sum) else None
+        if total is not None and (places := re.fullmatch(DECIMAL, self._stored[total.column])):
+            scaled(total, int(places[1]))
         bits = need in (StatisticKind.ONES, StatisticKind.BITS)
         if question.domain.declared and not bits and question.bins > WIDEST:
             raise DomainError.of(
@@ -288,20 +314,28 @@ class IbisSource(Unstored, Source):
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts, in the engine's words: made of public things, once, and before a charge."""
         asking = question.canonical(), unit, need
-        found = self._prepared.get(asking)
-        if found is None:
+        known = self._prepared.get(asking)
+        if known is None:
+            found: Hidden[Any] | str | None
             try:
                 found = withhold_errors(
                     _prepared, self._engine, self._table, self._schema.columns, question, unit, need, self._reading
                 )
             except ReleaseFailed:
+                found = None
+            if not isinstance(found, Hidden):
+                if found is None:
+                    self.probe()  # where the engine is gone, that is what is wrong
+                without = f" without {found}" if found else ""
                 raise SchemaError.of(
-                    question.text, f"{self._engine!r} cannot count this", "ask for other bins, or use another engine"
-                ) from None
+                    question.text,
+                    f"{self.engine} cannot count this{without}",
+                    "ask for other bins, or count a copy: dv.sources.duckdb(table.to_pyarrow())",
+                )
             for oldest in list(self._prepared)[: max(0, len(self._prepared) - REMEMBERED + 1)]:
                 self._prepared.pop(oldest, None)  # another thread may have been first
-            self._prepared[asking] = found
-        return found
+            self._prepared[asking] = known = found
+        return known
 
     @property
     def _reading(self) -> Reading:
@@ -361,9 +395,15 @@ def _prepared(
     unit: Unit,
     need: Need,
     reading: Reading,
-) -> Hidden[Any]:
-    """The query in the engine's own words."""
-    return Hidden(engine.prepared(asked(held, columns, question, unit, need, reading).take()))
+) -> Hidden[Any] | str:
+    """The query in the engine's own words; or the operation that the engine has no words for."""
+    query = asked(held, columns, question, unit, need, reading)
+    try:
+        return Hidden(engine.prepared(query.take()))
+    except Exception as problem:
+        if unsaid := operation(problem):
+            return unsaid
+        raise
 
 
 def asked(
@@ -389,11 +429,8 @@ def asked(
         [name for name in names if table[name].type().is_string() and (kinds[name] == "number" or name in measured)],
         reading.marks,
     )
-    decimals = {name for name in names if table[name].type().is_decimal()}
     odd = {name: table[column] for name, column in reading.odd.items()}
-    cells = {
-        name: read(table[name], kinds[name], found.get(name), odd.get(name)) for name in names if name not in decimals
-    }
+    cells = {name: read(table[name], kinds[name], found.get(name), odd.get(name)) for name in names}
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     fallback = question.fallback
     if need in (StatisticKind.ONES, StatisticKind.BITS):
@@ -413,9 +450,13 @@ def asked(
         picked["user"] = cells[unit.of].value
         passing.append(picked["user"].notnull())
     if total is not None:
-        of = total.column
-        picked["value"] = floats_of_decimals(table[of]) if of in decimals else cells[of].floats
-        passing.append(picked["value"].notnull())
+        of = cells[total.column]
+        if isinstance(of, Decimals):
+            picked["steps"] = of.steps(total)
+            passing.append(of.raw.notnull())
+        else:
+            picked["value"] = of.floats
+            passing.append(picked["value"].notnull())
     rows = (table.filter(*passing) if passing else table).select(**picked)
 
     def written(name: str, of: str, counted: Any) -> Any:
@@ -435,7 +476,8 @@ def asked(
     if chosen is not None:
         rows = rows.semi_join(_in_part(chosen, question, lambda touched: text("user", touched)), "user")
     if total is not None:
-        rows = with_steps(present(rows), Scale.of(total))
+        rows = present(rows)
+        rows = rows if "steps" in rows.columns else with_steps(rows, Scale.of(total))
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
     elif unit.is_row:
         counts = rows.group_by(*items_of(rows)).agg(count=rows.count())
@@ -528,7 +570,7 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     if chosen or unit.max_records is not None:
         name = text("item", pairs)
         # As bounding.py has it; the item itself follows its digest and decides where two digests are equal.
-        rank = (ibis.literal(question.id) + text("user", pairs).hexdigest("md5") + name).hexdigest("md5") + name
+        rank = md5(ibis.literal(question.id) + md5(text("user", pairs)) + name) + name
         if chosen:
             placed = pairs.mutate(place=_row_number().over(group_by=pairs.user, order_by=rank, rows=(None, 0)))
             if unit.max_records is not None:
@@ -555,7 +597,7 @@ def _in_part(touched: Any, question: Question, user: Callable[[Any], Any]) -> An
     assert question.partition is not None and question.partition.cut is not None and question.part is not None
     touched = present(touched.distinct())
     name = touched.item.cast("string")
-    rank = (ibis.literal(question.parts_salt) + user(touched).hexdigest("md5") + name).hexdigest("md5") + name
+    rank = md5(ibis.literal(question.parts_salt) + md5(user(touched)) + name) + name
     placed = touched.mutate(place=_row_number().over(group_by=touched.user, order_by=rank, rows=(None, 0)))
     here = placed.item == whole(question.part, "int64")
     return placed.filter(here, placed.place <= question.partition.cut).select("user")
@@ -576,9 +618,9 @@ def _rows_of_users(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     items = items_of(rows)
     alike = rows.group_by("user", *items, "steps").agg(times=rows.count())
     name = text("item", alike)
-    head = ibis.literal(question.id) + text("user", alike).hexdigest("md5")
-    alike = alike.mutate(bin_rank=(head + name).hexdigest("md5") + name)
-    alike = alike.mutate(row_rank=(head + name + " " + alike.steps.cast("string")).hexdigest("md5"))
+    head = ibis.literal(question.id) + md5(text("user", alike))
+    alike = alike.mutate(bin_rank=md5(head + name) + name)
+    alike = alike.mutate(row_rank=md5(head + name + " " + alike.steps.cast("string")))
     if unit.max_bins is not None and (not question.domain.declared or unit.max_bins < question.bins):
         place = ibis.dense_rank().over(group_by=alike.user, order_by=alike.bin_rank)
         placed = alike.mutate(place=place)
@@ -702,7 +744,7 @@ def _type(dtype: Any) -> str:
 
 def kinds(stored: str) -> tuple[str, ...]:
     """As what a column may be declared; first as what it is taken where nothing is."""
-    return READ_AS.get("float" if stored.startswith("float") else stored, (stored,))
+    return READ_AS.get(re.split("[0-9(]", stored, maxsplit=1)[0], (stored,))
 
 
 def _engine(held: Hidden[Any]) -> Engine:
@@ -715,21 +757,30 @@ def _engine(held: Hidden[Any]) -> Engine:
         return Spark(backend)
     if backend.name == "polars":
         return Polars(backend, held.take())
+    if backend.name == "postgres":
+        from dpviz.engines.postgres import Postgres
+
+        return Postgres(backend)
     return Engine(backend)
 
 
-def _by_rows(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
-    """The table as it is counted: rows decide alone, and enumerations are texts, for DuckDB would order them as they
-    were declared."""
-    table = engine.by_rows(held.take())
-    return Hidden(table.mutate(**{name: table[name].concat("") for name in engine.enumerations(table)}))
+def _opened(held: Hidden[Any], engine: Engine) -> Hidden[Any]:
+    """The table as its engine can count it: rows decide alone."""
+    return Hidden(engine.opened(engine.by_rows(held.take())))
+
+
+def _shape(held: Hidden[Any], engine: Engine) -> Any:
+    return engine.shape(held.take())
 
 
 def _compared_by_code_point(held: Hidden[Any], engine: Engine, columns: Sequence[str]) -> set[str]:
     """The columns in which an engine tells public texts apart and orders them as Python does. Reads no row."""
+    known = engine.by_code_point(columns)
+    if known is not None:
+        return known
     try:
         return _probed(held.take(), engine, columns) if columns else set()
-    except ReleaseFailed:  # a collation that does not go with plain texts; it may be one column's alone
+    except Exception:  # a collation that does not go with plain texts; it may be one column's alone
         one_by_one = [_compared_by_code_point(held, engine, [name]) for name in columns] if len(columns) > 1 else []
         return set().union(*one_by_one)
 

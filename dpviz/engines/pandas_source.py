@@ -14,7 +14,6 @@ from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_err
 from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read, read_written
 from dpviz.engines.schema import Declared, Schema, called, declared, formats_of
-from dpviz.engines.steps import Scale, steps_of
 from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
@@ -162,8 +161,8 @@ class PandasSource(Unstored, Source):
     ) -> NDArray[np.int64]:
         """The count, or the total in steps, of each bin. `labels` names sparse bins, which are numbered by rank."""
         if isinstance(question.aggregate, Sum):
-            values, there = self._read(question.aggregate.column).floats
-            bins, steps = np.where(there, bins, NONE), steps_of(values, Scale.of(question.aggregate))
+            steps, there = self._read(question.aggregate.column).steps(question.aggregate)
+            bins = np.where(there, bins, NONE)
             if unit.is_row:
                 return sum_rows(bins, steps, size)
             return sum_users(bins, steps, size, self._read(unit.of).users, unit, question.id, labels)
@@ -340,7 +339,14 @@ def inferred(dtype: Any) -> str:
         return "time"
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None and dtype.categories.dtype.kind in "mM":
         return "time"
+    if is_decimal(dtype):
+        return "number"
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"
+
+
+def is_decimal(dtype: Any) -> bool:
+    """Whether these are Arrow's decimals, of any size. (pandas itself has none, but objects.)"""
+    return isinstance(dtype, pd.ArrowDtype) and str(dtype.pyarrow_dtype).startswith("decimal")
 
 
 protect_module(vars())

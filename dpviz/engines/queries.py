@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import ibis
+import ibis.expr.operations as operations
 import numpy as np
 from numpy.typing import NDArray
 
@@ -127,8 +129,22 @@ class Engine(Unstored):
     def __init__(self, backend: Any) -> None:
         self._backend = backend
 
+    def opened(self, table: Any) -> Any:
+        """The table as this engine can count it. Reads no row."""
+        return table
+
+    def shape(self, table: Any) -> Any:
+        """The columns of a table and their types, as the engine has them now; None where it does not tell. Reads no
+        row."""
+        return None
+
+    def by_code_point(self, columns: Sequence[str]) -> set[str] | None:
+        """The columns of texts that are known to be compared by code point; None where that must be tried."""
+        return None
+
     def prepared(self, query: Any) -> Any:
-        """A query in the engine's own words, or as it is. Reads no row."""
+        """A query in the engine's own words, or as it is. Reads no row. Raises where the engine has no words for it."""
+        self._backend.compile(query)
         return query
 
     def rows(self, query: Any, stopped: threading.Event) -> Rows:
@@ -147,6 +163,12 @@ class Engine(Unstored):
         """The same piece by piece, in any order."""
         yield from self._backend.to_pyarrow(query).to_batches(max_chunksize=BATCH)
 
+    waits_for = (
+        "a connection with a result that is half read",
+        "read that result to its end, or give dpviz a connection of its own",
+    )
+    """What is wrong with a connection that waits for its owner, and what the owner does about it."""
+
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
         return False
@@ -163,10 +185,6 @@ class Engine(Unstored):
 
     def stop(self) -> None:
         """End the query that is running, if the engine can. May be called again and again."""
-
-    def enumerations(self, table: Any) -> list[str]:
-        """The columns that Ibis calls texts and the engine does not."""
-        return []
 
     def __repr__(self) -> str:
         return f"<{self._backend.name}>"
@@ -304,9 +322,40 @@ class DuckDB(Engine):
         if self._one.locked():
             self._backend.con.interrupt()
 
-    def enumerations(self, table: Any) -> list[str]:
-        types = self._backend.con.sql(self._backend.compile(table.limit(0))).types
-        return [name for name, held in zip(table.columns, types, strict=True) if str(held).startswith("ENUM")]
+    def opened(self, table: Any) -> Any:
+        """The table with its enumerations as texts: DuckDB would order them as they were declared."""
+        types = self._types(table)
+        held = dict(zip(table.columns, types, strict=True))
+        changed = {name: table[name].concat("") for name, kind in held.items() if kind.startswith("ENUM")}
+        table = table.mutate(**changed) if changed else table
+        if "HUGEINT" not in types:
+            return table
+        columns = [_decimal(name) if kind == "HUGEINT" else _quoted(name) for name, kind in held.items()]
+        query = f"SELECT {', '.join(columns)} FROM ({self._backend.compile(table)}) AS dpviz_given"
+        return operations.SQLQueryResult(query, table.schema(), self._backend).to_expr()
+
+    def shape(self, table: Any) -> Any:
+        """None while a query runs, for there is one at a time."""
+        try:
+            return None if self._one.locked() else (table.columns, self._types(table))
+        except Exception as problem:
+            if type(problem).__name__ != "ResourceInUseException" and not _half_read(problem):
+                raise
+            return None
+
+    def _types(self, table: Any) -> list[str]:
+        return list(map(str, self._backend.con.sql(self._backend.compile(table.limit(0))).types))
+
+
+def _decimal(name: str) -> str:
+    """DuckDB's words for a whole number of up to 39 digits as a decimal of 38, cut there: it lies beyond every bin."""
+    most, column = "9" * 38, _quoted(name)
+    cut = f"CASE WHEN {column} > {most} THEN {most} WHEN {column} < -{most} THEN -{most} ELSE {column} END"
+    return f"CAST({cut} AS DECIMAL(38, 0)) AS {column}"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def other_optimizers(connection: Any) -> list[str]:
@@ -362,6 +411,9 @@ class Spark(Engine):
         passed = fresh("passed", table.columns)
         drawn = table.mutate(**{passed: ibis.random()})
         return drawn.filter(drawn[passed] < 2).drop(passed)
+
+    def shape(self, table: Any) -> Any:
+        return self._backend._session.sql(self._backend.compile(table.limit(0))).dtypes
 
     def touch(self) -> None:
         if self._context is None:
@@ -508,6 +560,15 @@ def each(
         raise _withheld()
 
 
+def operation(problem: BaseException) -> str:
+    """The operation of Ibis that an engine has no words for, or "" where that is not what went wrong.
+
+    Taken from the names of Ibis's own operations, so that nothing else of an engine's words gets out.
+    """
+    words = re.findall(r"\w+", str(problem)) if type(problem).__module__.startswith("ibis.") else []
+    return next((word for word in words if isinstance(getattr(operations, word, None), type)), "")
+
+
 def _withheld() -> ReleaseFailed:
     return ReleaseFailed(
         "the engine failed; the cause is withheld, for it may hold data",
@@ -518,12 +579,30 @@ def _withheld() -> ReleaseFailed:
 
 def answers(engine: Engine) -> bool:
     """Whether an engine answers within some seconds. Reads no row, and tells nothing of what went wrong."""
-    came: list[bool] = []
+    return _within_seconds(engine.touch) is not None
+
+
+def same_columns(engine: Engine, table: Hidden[Any], before: Any) -> bool:
+    """Whether a table can be read and has the columns that it had. Reads no row. An engine that is busy is believed."""
+    found = _within_seconds(lambda: _is_same(engine, table, before))
+    return found is None or found[0]
+
+
+def _is_same(engine: Engine, table: Hidden[Any], before: Any) -> bool:
+    try:
+        now = engine.shape(table.take())
+    except Exception:  # its text may hold data
+        return False
+    return now is None or bool(now == before)
+
+
+def _within_seconds(ask: Callable[[], Any]) -> list[Any] | None:
+    """What an engine answers within some seconds, in a list; None where it does not, or fails."""
+    came: list[Any] = []
 
     def run() -> None:
         try:
-            engine.touch()
-            came.append(True)
+            came.append(ask())
         except BaseException:  # a refusal is an answer too: there is nobody who counts
             return
         finally:
@@ -532,7 +611,7 @@ def answers(engine: Engine) -> bool:
     done = threading.Event()
     threads.run(run, THREAD)
     done.wait(ANSWERS)
-    return bool(came)
+    return came or None
 
 
 def _let_go(engine: Engine, done: threading.Event) -> None:

@@ -29,10 +29,12 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored
 from dpviz.engines.bounding import PIECE, Users
+from dpviz.engines.steps import Scale, exact_steps, steps_of
 from dpviz.engines.written import AROUND, LONGEST, PLAIN, Format
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
 from dpviz.model import times
+from dpviz.model.aggregate import Sum
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
 
@@ -82,6 +84,11 @@ class Reading(Unstored, ABC):
     def floats(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The float of 64 bits that is nearest to each number, perhaps infinite, and whether there is a number; where
         there is none the float is 0."""
+
+    def steps(self, total: Sum) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Each number in the steps of a sum, and whether there is a number."""
+        values, there = self.floats
+        return steps_of(values, Scale.of(total)), there
 
     @cached_property
     @abstractmethod
@@ -482,6 +489,12 @@ def as_written(label: str) -> Fraction | None:
 # ---------------------------------------------------------------- everything else, by its distinct values
 
 
+class Exact(Fraction):
+    """The value of a Decimal, which stands for itself and for no float."""
+
+    __slots__ = ()
+
+
 class Unread(Enum):
     """Values that are there and cannot be read."""
 
@@ -526,6 +539,16 @@ class Listed(Reading):
         found = [nearest(value) if isinstance(value, Fraction | float) else None for value in self.plain]
         floats = np.array([*(0.0 if one is None else one for one in found), 0.0])
         return floats[self.codes], np.array([*(one is not None for one in found), False])[self.codes]
+
+    def steps(self, total: Sum) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Of a decimal exactly, of all others by their nearest floats."""
+        steps, there = super().steps(total)
+        exact = [isinstance(value, Exact) for value in self.plain]
+        if not any(exact):
+            return steps, there
+        own = [exact_steps(value, total) if isinstance(value, Exact) else 0 for value in self.plain]
+        chosen, decimal = np.array([*own, 0], dtype=np.int64), np.array([*exact, False])
+        return np.where(decimal[self.codes], chosen[self.codes], steps), there
 
     def _wide(self, domain: IntegerDomain) -> Located:
         odd = malformed(domain)
@@ -602,16 +625,16 @@ def listed(values: NDArray[Any], kind: str) -> Listed:
     texts = np.fromiter(map(id, map(type, values)), dtype=np.int64, count=len(values)) == id(str)
     found: defaultdict[str, int] = defaultdict(count().__next__)  # each distinct text has the next number
     places = np.fromiter(map(found.__getitem__, values[texts]), dtype=np.int64)
-    known: dict[Plain, int] = {}
+    known: dict[tuple[type, Plain], int] = {}  # a decimal equals a float's, and is not rounded as that is
 
     def code(value: object) -> int:
         plain = reader(value)
-        return NONE if plain is None else known.setdefault(plain, len(known))
+        return NONE if plain is None else known.setdefault((type(plain), plain), len(known))
 
     codes = np.empty(len(values), dtype=np.int64)
     codes[texts] = np.array([code(text) for text in found], dtype=np.int64)[places]
     codes[~texts] = [code(value) for value in values[~texts]]
-    return Listed(codes, tuple(known))
+    return Listed(codes, tuple(plain for _, plain in known))
 
 
 def category(value: object) -> Plain | None:
@@ -668,7 +691,7 @@ def _decimal(value: Decimal) -> Plain | None:
         return math.copysign(math.inf, value)
     if value and abs(value.adjusted()) > 9999:
         value = Decimal((value.is_signed(), (1,), 9999 if value.adjusted() > 0 else -9999))
-    return Fraction(value) if value else Fraction(0)
+    return Exact(value) if value else Exact(0)
 
 
 # ---------------------------------------------------------------- the bins beside the declared ones

@@ -31,7 +31,6 @@ class Schema:
     """A dataset's public columns, and whether a question can be asked of them.
 
     measured  columns of texts in which a question for numbers reads numbers, without a declaration: those of a CSV file
-    summed    columns of numbers that can be summed up and not counted: decimals of an SQL engine
     timed     columns of dates, or of times without a zone: the only ones of kind `time` that have bins
     parsed    columns whose numbers or dates are read from texts, so that one may be there and be none
     index     the names of a data frame's index, which are no columns
@@ -40,7 +39,6 @@ class Schema:
     name: str
     columns: tuple[Column, ...]
     measured: frozenset[str] = frozenset()
-    summed: frozenset[str] = frozenset()
     timed: frozenset[str] = frozenset()
     parsed: frozenset[str] = frozenset()
     index: frozenset[str] = frozenset()
@@ -83,8 +81,7 @@ class Schema:
                 self._filters_no_time(name)
                 self._can_hold(name, condition)
         for name in question.aggregate.columns:
-            if name not in self.summed:
-                self._can_measure(name, f"a question for {question.aggregate.noun}")
+            self._can_measure(name, f"a question for {question.aggregate.noun}")
         if not unit.is_row:
             self.kind(unit.of)
         if need is StatisticKind.DENSE and question.bins > MOST_BINS:

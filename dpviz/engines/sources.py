@@ -13,7 +13,7 @@ import tempfile
 import uuid
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -236,11 +236,51 @@ def ibis(
     approximate: bool = False,
     ties: Literal["label", "unknown"] = "label",
 ) -> Source:
-    """A source that counts an Ibis table or expression in whichever engine it belongs to.
+    """Count an Ibis table or expression in the engine that it belongs to.
 
-    name, schema and approximate as for `duckdb`. `ties="unknown"` says that this engine may order equal counts by
-    something that depends on the data; top-k mechanisms that rely on the order then refuse. Raises ParameterError or
-    SchemaError.
+    Parameters
+    ----------
+    table : ibis.Table
+        A table of DuckDB, PostgreSQL or Spark is counted there, anew for every question. A table of SQLite or polars is
+        read once, when the source is made, and counted by a DuckDB in this process.
+    name : str, optional
+        The name of the dataset in the ledger; by default the table's own.
+    schema : dict of str to str, optional
+        Column name to "number" or "text", where the stored type does not say.
+    approximate : bool, default False
+        True where the counts of this table are not exact, for it is a sample or a sketch.
+    ties : {"label", "unknown"}, default "label"
+        "unknown" says that this engine may order equal counts by something that depends on the data; top-k mechanisms
+        that rely on the order then refuse.
+
+    Returns
+    -------
+    Source
+        The data behind a narrow interface, for `dv.Session`.
+
+    Raises
+    ------
+    ParameterError, SchemaError
+        If this is no table, if it cannot be read, or if the schema does not fit it.
+
+    Notes
+    -----
+    SQLite declares types that its rows need not keep. The declared type decides how a column is counted, and a value of
+    another kind is missing: text in an INTEGER column, or a date that is not written YYYY-MM-DD. A column without a
+    declared type is read as a column of a CSV file.
+
+    Every question is put into the engine's words before anything is charged. An operation that an engine does not have
+    is named in the refusal.
+
+    Examples
+    --------
+    >>> import ibis
+    >>> connection = ibis.sqlite.connect()
+    >>> connection.raw_sql("CREATE TABLE visits (age INTEGER)").close()
+    >>> ibis_table = connection.table("visits")
+    >>> dv.sources.ibis(ibis_table).columns
+    (Column(name='age', kind='number', untyped=False),)
+    >>> connection.disconnect()
     """
     held = table = Hidden.of(table)  # from here on no variable of this call shows a value
     name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -249,7 +289,10 @@ def ibis(
 
     if name is None:
         name = withhold_errors(_own_name, held)
-    return IbisSource(held, name=name, schema=schema, approximate=approximate, ties=ties)
+    measured: frozenset[str] = frozenset()
+    if is_ibis(held) and (copy := COPIED.get(withhold_errors(_backend, held), None)) is not None:
+        held, measured = _copy(copy, held, name)
+    return IbisSource(held, name=name, schema=schema, approximate=approximate, ties=ties, measured=measured)
 
 
 # ---------------------------------------------------------------- what it is that was given
@@ -482,10 +525,11 @@ def _loaded(parts: Sequence[tuple[tuple[str, ...], Iterator[Any]]], read: Read) 
     return _stored(rows, [*names, *read.odd.values()])
 
 
-def _stored(rows: Any, names: Sequence[str]) -> Any:
-    """Arrow's rows as a table of our own DuckDB, its columns named anew."""
+def _stored(rows: Any, names: Sequence[str], made: Sequence[str] | None = None) -> Any:
+    """Arrow's rows as a table of our own DuckDB, its columns named anew; `made` is what SQL makes of each."""
     backend = _own()
-    listed = ", ".join(f"{_quoted(old)} AS {_quoted(new)}" for old, new in zip(rows.schema.names, names, strict=True))
+    made = list(map(_quoted, rows.schema.names)) if made is None else made
+    listed = ", ".join(f"{one} AS {_quoted(name)}" for one, name in zip(made, names, strict=True))
     backend.con.register("given", rows)
     backend.raw_sql(f"CREATE TABLE {UNNAMED} AS SELECT {listed} FROM given")
     backend.con.unregister("given")
@@ -570,6 +614,55 @@ def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
     every = [*names, *(read.odd[name] for name in names if name in read.formats)]
     table = pyarrow.table([*columns, *odd], names=[f"c{at}" for at in range(len(every))])
     return _stored(table, every)
+
+
+def _backend(held: Hidden[Any]) -> str:
+    """Ibis's name of the engine that a table belongs to; "" where it belongs to none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages that do not know each other's versions
+        return str(held.take().get_backend().name)
+
+
+def _of_sqlite(held: Hidden[Any]) -> tuple[Hidden[Any], frozenset[str]]:
+    from dpviz.engines.sqlite import opened
+
+    tables, names, made, anything = opened(held)
+    stored = _stored(next(tables), names, made)
+    backend = stored.get_backend()
+    for some in tables:  # here, for DuckDB would take them on threads of its own
+        backend.con.register("given", some)
+        backend.raw_sql(f"INSERT INTO {UNNAMED} SELECT {', '.join(made)} FROM given")
+        backend.con.unregister("given")
+    return Hidden(stored), anything
+
+
+def _of_polars(held: Hidden[Any]) -> tuple[Hidden[Any], frozenset[str]]:
+    """Through polars itself, whose types Ibis does not all know. A table of files stays as it is, and is refused."""
+    from dpviz.engines.queries import Polars
+
+    table = held.take()
+    if Polars(table.get_backend(), table).trusts() is not None:
+        return held, frozenset()
+    frame = table.get_backend().compile(table).collect()
+    return Hidden(_columns(Hidden(frame))), frozenset()
+
+
+def _copy(copy: Callable[[Hidden[Any]], Any], held: Hidden[Any], name: str) -> tuple[Hidden[Any], frozenset[str]]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of packages that do not know each other's versions
+            found: tuple[Hidden[Any], frozenset[str]] = withhold_errors(copy, held)
+        return found
+    except ReleaseFailed:
+        raise ParameterError.of(
+            f"table {name}",
+            "this table cannot be read: its database is locked or damaged, or its connection belongs to another thread",
+            "open it on the thread that opened the connection, once nobody else writes to the database",
+        ) from None
+
+
+COPIED: Final = {"sqlite": _of_sqlite, "polars": _of_polars}
+"""The engines whose tables are read once, when a source is made, by Ibis's names."""
 
 
 def _columns(held: Hidden[Any]) -> Any:

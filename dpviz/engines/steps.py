@@ -5,11 +5,15 @@ from the middle on, the float nearest to (below + 1/2) step. Every middle is a q
 (`model.aggregate.Sum` sees to that), which IEEE division rounds correctly. The whole part may come out one off only
 where v is within rounding of a whole step, half a step from any middle, and there both wholes lead to the same step:
 so the outcome is the greatest s for which v reaches the middle between s - 1 and s. Both ends are hit exactly.
+
+A decimal (DECIMAL, NUMERIC, Python's Decimal) is no float: v is the decimal itself, and each middle the fraction.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,3 +51,9 @@ def steps_of(values: NDArray[np.float64], scale: Scale) -> NDArray[np.int64]:
     below = np.floor(cut * scale.rate)
     middle = (2 * below + 1) * scale.half / scale.parts
     return below.astype(np.int64) + (cut >= middle)
+
+
+def exact_steps(value: Fraction, total: Sum) -> int:
+    """The steps of a decimal: it goes up to the next step from the middle on, which is a fraction like the value."""
+    cut = min(max(value, total.low), total.high)
+    return math.floor(cut / total.step + Fraction(1, 2))

@@ -89,7 +89,8 @@ class Sum:
     """The total of a number column in each bin: every value is cut to low..high and rounded to the nearest step.
 
     A value is the float of 64 bits that is nearest to it, and one in the middle of two steps goes up, where the middle
-    is the float that is nearest to it, too: 0.285 is 0.29 in steps of 0.01, as it is read. Infinities are cut as other
+    is the float that is nearest to it, too: 0.285 is 0.29 in steps of 0.01, as it is read. A value of a column of
+    decimals is itself, and the middle is the fraction. Infinities are cut as other
     numbers are; a row whose value is missing, or no number, is not counted. An engine hands on whole steps, so that
     all engines agree to the last digit.
 

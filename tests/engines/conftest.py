@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.engines.server import close
+from tests.ledger.server import Server
+
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a Java that lives for minutes: its compiler takes what is fast to compile, its collector needs no threads."""
 
@@ -45,3 +48,15 @@ def spark() -> Iterator[Any]:
     yield session
     session.stop()
     shutil.rmtree(left, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server that holds data."""
+    held = Server()
+    try:
+        held.start()
+        yield held
+    finally:
+        close()
+        held.remove()

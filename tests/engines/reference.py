@@ -91,11 +91,10 @@ def written(value: Any, kind: str) -> str | None:
     if exact.denominator == 1:
         return str(int(exact))
     places = next((places for places in range(1, 31) if (exact * 10**places).denominator == 1), None)
-    return (
-        f"{exact.numerator}/{exact.denominator}"
-        if places is None
-        else f"{Decimal(int(exact * 10**places)).scaleb(-places):f}"
-    )
+    if places is None:
+        return f"{exact.numerator}/{exact.denominator}"
+    digits = str(abs(int(exact * 10**places))).rjust(places + 1, "0")
+    return f"{'-' * (exact < 0)}{digits[:-places]}.{digits[-places:]}"
 
 
 def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -24,8 +25,10 @@ Summer = Callable[[pd.DataFrame, Question, Unit], Sequence[int]]
 """The totals of a frame, in steps: an engine's, or those of a twin that is wrong on purpose."""
 
 
-def nearest(value: Any) -> float | None:
+def nearest(value: Any) -> float | Decimal | None:
     """The float of 64 bits that is nearest to a value of a number column; None where it is missing or no number."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
     if isinstance(value, np.floating):
         return None if value != value else float(value)
     exact = reference.number(value)
@@ -37,8 +40,13 @@ def nearest(value: Any) -> float | None:
         return math.inf if exact > 0 else -math.inf
 
 
-def steps(value: float, total: Sum) -> int:
-    """The greatest s such that a value, cut to low..high, reaches the float nearest to (s - 1/2) step."""
+def steps(value: float | Decimal, total: Sum) -> int:
+    """The greatest s such that a value, cut to low..high, reaches the float nearest to (s - 1/2) step; the fraction
+    itself, where the value is a decimal."""
+    if isinstance(value, Decimal):
+        exact = min(max(Fraction(value), total.low), total.high)
+        near = int(exact / total.step)
+        return max(s for s in range(near - 3, near + 4) if (s - Fraction(1, 2)) * total.step <= exact)
     low, high = float(total.low), float(total.high)
     cut = low if value <= low else high if value >= high else value
     near = math.floor(Fraction(cut) / total.step)
