@@ -501,7 +501,26 @@ def _opened(files: Sequence[Path]) -> Any:
     backend = _own()
     by_rows_alone(backend.con)
     backend.raw_sql("SET enable_geoparquet_conversion = false")  # Ibis knows no column of shapes, and opens none
-    return backend.read_parquet([as_pattern(file) for file in files], hive_partitioning=False)
+    named = [as_pattern(file) for file in files]
+    return _as_declared(backend, backend.read_parquet(named, hive_partitioning=False), named)
+
+
+def _as_declared(backend: Any, table: Any, files: Sequence[str]) -> Any:
+    """The table with the types that its files declare, where DuckDB loses them: INT96, which is an instant, comes as a
+    plain time, and a decimal of more digits than DuckDB has as a float."""
+    import ibis as frontend
+
+    declared = backend.con.execute(
+        "SELECT DISTINCT name, type FROM parquet_schema(?) WHERE type = 'INT96' OR precision > 38", [files]
+    ).fetchall()
+    changed: dict[str, Any] = {}
+    for name, kind in declared:
+        held = table[name].type() if name in table.columns else None
+        if kind == "INT96" and held is not None and held.is_timestamp():
+            changed[name] = table[name].cast("timestamp('UTC')")
+        elif kind != "INT96" and held is not None and held.is_floating():
+            changed[name] = frontend.null("binary")
+    return table.mutate(**changed) if changed else table
 
 
 def _begun(path: Path, dialect: Any) -> Any:

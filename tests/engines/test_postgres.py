@@ -18,7 +18,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, sums, test_key_products, test_sums, test_times
+from tests.engines import contract, decimals, engines, sums, test_key_products, test_sums, test_times
 from tests.engines import server as there
 from tests.engines.frames import plain_frames, questions, units, wide_questions
 from tests.ledger.server import ANALYST, Server
@@ -196,6 +196,23 @@ def test_a_column_of_another_type_is_refused_by_its_type(column: str, odd: Any) 
     for asked in (Domain.keys(column=column), Domain.integers(0, 9, column=column), times):
         with pytest.raises(SchemaError):
             odd.check(Question.of(asked), ROW, StatisticKind.SPARSE)
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_decimals_are_those_of_the_reference(declared: bool, server: Server) -> None:
+    """Of NUMERIC(p, s), and of NUMERIC, which has any number of digits."""
+    opened = there.backend(server)
+
+    def engine(frame: pd.DataFrame, digits: int, places: int) -> Any:
+        name = f"decimals_{digits}_{places}_{declared}".lower()
+        kind = f"numeric({digits}, {places})" if declared else "numeric"
+        opened.raw_sql(f'CREATE TABLE {name} (x {kind}, k text, "user" text)').close()
+        with opened.con.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN") as copy:
+            for value, k, user in frame.itertuples(index=False):
+                copy.write_row([decimals.written(value, places), k, user])
+        return dv.sources.ibis(opened.table(name))
+
+    assert decimals.decimals_are_those_of_the_reference(engine, few=True) >= 30
 
 
 def test_a_column_of_a_domain_is_one_of_its_type(odd: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet
 import pytest
 
 import dpviz as dv
@@ -24,8 +25,19 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, engines, minutes, sums, test_equal_widths, test_key_products, test_sums, test_times
+from tests.engines import (
+    contract,
+    decimals,
+    engines,
+    minutes,
+    sums,
+    test_equal_widths,
+    test_key_products,
+    test_sums,
+    test_times,
+)
 from tests.engines.conftest import BRIEF
+from tests.engines.test_decimals import arrow
 from tests.patience import until
 
 ROW = Unit("row")
@@ -188,7 +200,7 @@ STRANGE_SUMS = [
 ]
 
 
-def test_decimals_and_texts_of_spark_are_summed_up_as_their_nearest_floats(spark: Any) -> None:
+def test_decimals_of_spark_are_summed_up_exactly_and_texts_as_their_nearest_floats(spark: Any) -> None:
     written = [*test_sums.WRITTEN, "0.285", "99999999999999999999.9999999999"]
     frame = pd.DataFrame({"k": ["a", "b", "c"] * 7, "x": pd.Series(written, dtype="str")})
     question = Question.sum("x", by="k", low=-1000, high=1000, step="0.01")
@@ -199,9 +211,26 @@ def test_decimals_and_texts_of_spark_are_summed_up_as_their_nearest_floats(spark
         for one in exact
     )
     table = as_source(spark.sql(f"SELECT * FROM VALUES {rows} AS t(k, x)"), name="data")
-    decimals = pd.DataFrame({"k": ["a"] * 6, "x": [None if one is None else Decimal(one) for one in exact]})
+    held = pd.DataFrame({"k": ["a"] * 6, "x": [None if one is None else Decimal(one) for one in exact]})
     columns = Column("k", "text"), Column("x", "number")
-    assert sums.sums_as_the_reference(table, decimals, question, ROW, columns) == {"a": 29 - 100 + 0 + 100_000}
+    assert sums.sums_as_the_reference(table, held, question, ROW, columns) == {"a": 29 - 100 + 0 + 100_000}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_decimals_are_those_of_the_reference(ansi: str, spark: Any, tmp_path: Path) -> None:
+    """Also where Spark writes small numbers with an exponent."""
+
+    def engine(frame: pd.DataFrame, digits: int, places: int) -> Source:
+        path = tmp_path / f"{digits}-{places}.parquet"
+        pyarrow.parquet.write_table(arrow(frame, digits, places), path)
+        return as_source(spark.read.parquet(str(path)), name="data")
+
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        assert decimals.decimals_are_those_of_the_reference(engine, few=True) >= 30
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
 
 
 TEXTS = pd.DataFrame(
