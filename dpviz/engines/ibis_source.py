@@ -330,7 +330,7 @@ class IbisSource(Unstored, Source):
                 raise SchemaError.of(
                     question.text,
                     f"{self.engine} cannot count this{without}",
-                    "ask for other bins, or count a copy: dv.sources.duckdb(table.to_pyarrow())",
+                    "ask for other bins, or give dv.sources.duckdb an Arrow copy of the table",
                 )
             for oldest in list(self._prepared)[: max(0, len(self._prepared) - REMEMBERED + 1)]:
                 self._prepared.pop(oldest, None)  # another thread may have been first
