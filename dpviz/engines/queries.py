@@ -58,6 +58,8 @@ SOON: Final = 0.5
 """Seconds in which a result is read that somebody is reading."""
 BATCH: Final = 1 << 16
 """So many rows leave an engine at a time: few enough that their texts stay below what one Arrow column holds."""
+WIDEST: Final = "decimal(38, 0)"
+"""DuckDB's widest decimal without places."""
 AHEAD: Final = 2
 """So many batches may wait for whoever takes them."""
 
@@ -351,7 +353,7 @@ def _decimal(name: str) -> str:
     """DuckDB's words for a whole number of up to 39 digits as a decimal of 38, cut there: it lies beyond every bin."""
     most, column = "9" * 38, _quoted(name)
     cut = f"CASE WHEN {column} > {most} THEN {most} WHEN {column} < -{most} THEN -{most} ELSE {column} END"
-    return f"CAST({cut} AS DECIMAL(38, 0)) AS {column}"
+    return f"CAST({cut} AS {WIDEST}) AS {column}"
 
 
 def _quoted(name: str) -> str:
