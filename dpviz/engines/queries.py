@@ -169,7 +169,7 @@ class Engine(Unstored):
         "a connection with a result that is half read",
         "read that result to its end, or give dpviz a connection of its own",
     )
-    """What is wrong with a connection that waits for its owner, and what the owner does about it."""
+    """Say why a connection waits for its owner, and how the owner ends the wait."""
 
     def waits(self) -> bool:
         """Whether the engine answers nothing until its owner has done something."""
@@ -599,7 +599,7 @@ def _is_same(engine: Engine, table: Hidden[Any], before: Any) -> bool:
 
 
 def _within_seconds(ask: Callable[[], Any]) -> list[Any] | None:
-    """What an engine answers within some seconds, in a list; None where it does not, or fails."""
+    """Return the engine's answer in a list; None where it fails or takes longer than some seconds."""
     came: list[Any] = []
 
     def run() -> None:

@@ -19,7 +19,7 @@ import pyarrow  # type: ignore[import-untyped]
 from dpviz.boundary import Hidden, protect_module
 
 BATCH: Final = 1 << 16
-"""So many rows are read at a time."""
+"""Rows read at a time."""
 TWO: Final = "[0-9][0-9]"
 DAY: Final = f"{TWO}{TWO}-{TWO}-{TWO}"
 CLOCK: Final = rf"{DAY}([ T]{TWO}:{TWO}(:{TWO}(\.[0-9]+)?)?)?"
