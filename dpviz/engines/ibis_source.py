@@ -99,8 +99,8 @@ class IbisSource(Unstored, Source):
     """
 
     __slots__ = (
-        "_engine", "_files", "_given", "_marks", "_odd", "_prepared", "_schema", "_shape", "_shown", "_stored",
-        "_table", "_top", "_untyped",
+        "_engine", "_engine_name", "_files", "_given", "_marks", "_odd", "_prepared", "_schema", "_shape", "_shown",
+        "_stored", "_table", "_top", "_untyped",
     )  # fmt: skip
 
     def __init__(
@@ -138,6 +138,7 @@ class IbisSource(Unstored, Source):
         name = called(name)
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
         self._engine = withhold_errors(_engine, held)
+        self._engine_name = self._engine.name
         self._looks_at_rows()
         self._given = held
         self._shape = withhold_errors(_shape, held, self._engine)
@@ -182,7 +183,7 @@ class IbisSource(Unstored, Source):
 
     @property
     def engine(self) -> str:
-        return self._engine.name
+        return self._engine_name
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -324,7 +325,7 @@ class IbisSource(Unstored, Source):
             except ReleaseFailed:
                 found = None
             if not isinstance(found, Hidden):
-                if found is None:
+                if found is None and self._engine.plans:
                     self.probe()  # where the engine is gone, that is what is wrong
                 without = f" without {found}" if found else ""
                 raise SchemaError.of(

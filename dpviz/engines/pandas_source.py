@@ -14,6 +14,7 @@ from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_err
 from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
 from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read, read_written
 from dpviz.engines.schema import Declared, Schema, called, declared, formats_of
+from dpviz.engines.steps import Scale, steps_of
 from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
@@ -161,7 +162,9 @@ class PandasSource(Unstored, Source):
     ) -> NDArray[np.int64]:
         """The count, or the total in steps, of each bin. `labels` names sparse bins, which are numbered by rank."""
         if isinstance(question.aggregate, Sum):
-            steps, there = self._read(question.aggregate.column).steps(question.aggregate)
+            column = self._read(question.aggregate.column)
+            values, there = column.floats
+            steps = column.with_decimals(steps_of(values, Scale.of(question.aggregate)), question.aggregate)
             bins = np.where(there, bins, NONE)
             if unit.is_row:
                 return sum_rows(bins, steps, size)

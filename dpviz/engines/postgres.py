@@ -48,6 +48,7 @@ class Postgres(Engine):
     """A PostgreSQL server. One connection serves one query at a time; psycopg has whoever comes second wait."""
 
     name = "PostgreSQL"
+    plans = True
     waits_for = ("a connection whose transaction failed", "roll it back on the connection that Ibis holds")
 
     def __init__(self, backend: Any) -> None:

@@ -118,6 +118,8 @@ class Engine(Unstored):
 
     reads_numbers = False
     """Whether it reads numbers from texts by our rule."""
+    plans = False
+    """Whether the engine itself plans a query that is prepared: preparing then fails where the engine is gone, too."""
 
     @property
     def name(self) -> str:
@@ -339,14 +341,21 @@ class DuckDB(Engine):
     def shape(self, table: Any) -> Any:
         """None while a query runs, for there is one at a time."""
         try:
-            return None if self._one.locked() else (table.columns, self._types(table))
+            if self._one.locked():
+                return None
+            now = self._empty(table)
+            return list(now.columns), list(map(str, now.types))
         except Exception as problem:
             if type(problem).__name__ != "ResourceInUseException" and not _half_read(problem):
                 raise
             return None
 
     def _types(self, table: Any) -> list[str]:
-        return list(map(str, self._backend.con.sql(self._backend.compile(table.limit(0))).types))
+        return list(map(str, self._empty(table).types))
+
+    def _empty(self, table: Any) -> Any:
+        """The table without its rows, as DuckDB has it now."""
+        return self._backend.con.sql(self._backend.compile(table.limit(0)))
 
 
 def _decimal(name: str) -> str:

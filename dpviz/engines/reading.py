@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored
 from dpviz.engines.bounding import PIECE, Users
-from dpviz.engines.steps import Scale, exact_steps, steps_of
+from dpviz.engines.steps import exact_steps
 from dpviz.engines.written import AROUND, LONGEST, PLAIN, Format
 from dpviz.errors import unwritable
 from dpviz.exact import rational, text
@@ -85,10 +85,9 @@ class Reading(Unstored, ABC):
         """The float of 64 bits that is nearest to each number, perhaps infinite, and whether there is a number; where
         there is none the float is 0."""
 
-    def steps(self, total: Sum) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Each number in the steps of a sum, and whether there is a number."""
-        values, there = self.floats
-        return steps_of(values, Scale.of(total)), there
+    def with_decimals(self, steps: NDArray[np.int64], total: Sum) -> NDArray[np.int64]:
+        """The steps of a sum, with those of decimals in place of the steps of their nearest floats."""
+        return steps
 
     @cached_property
     @abstractmethod
@@ -540,15 +539,13 @@ class Listed(Reading):
         floats = np.array([*(0.0 if one is None else one for one in found), 0.0])
         return floats[self.codes], np.array([*(one is not None for one in found), False])[self.codes]
 
-    def steps(self, total: Sum) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Of a decimal exactly, of all others by their nearest floats."""
-        steps, there = super().steps(total)
+    def with_decimals(self, steps: NDArray[np.int64], total: Sum) -> NDArray[np.int64]:
         exact = [isinstance(value, Exact) for value in self.plain]
         if not any(exact):
-            return steps, there
+            return steps
         own = [exact_steps(value, total) if isinstance(value, Exact) else 0 for value in self.plain]
         chosen, decimal = np.array([*own, 0], dtype=np.int64), np.array([*exact, False])
-        return np.where(decimal[self.codes], chosen[self.codes], steps), there
+        return np.where(decimal[self.codes], chosen[self.codes], steps)
 
     def _wide(self, domain: IntegerDomain) -> Located:
         odd = malformed(domain)

@@ -274,12 +274,13 @@ def ibis(
 
     Examples
     --------
+    >>> import dpviz as dv
     >>> import ibis
     >>> connection = ibis.sqlite.connect()
     >>> connection.raw_sql("CREATE TABLE visits (age INTEGER)").close()
     >>> ibis_table = connection.table("visits")
     >>> dv.sources.ibis(ibis_table).columns
-    (Column(name='age', kind='number', untyped=False),)
+    (Column(name='age', kind='number', untyped=False, written=''),)
     >>> connection.disconnect()
     """
     held = table = Hidden.of(table)  # from here on no variable of this call shows a value
@@ -637,9 +638,14 @@ def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
 
 def _backend(held: Hidden[Any]) -> str:
     """Ibis's name of the engine that a table belongs to; "" where it belongs to none."""
+    from ibis.common.exceptions import IbisError
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages that do not know each other's versions
-        return str(held.take().get_backend().name)
+        try:
+            return str(held.take().get_backend().name)
+        except IbisError:
+            return ""
 
 
 def _of_sqlite(held: Hidden[Any]) -> tuple[Hidden[Any], frozenset[str]]:

@@ -13,13 +13,13 @@ import ibis
 import numpy as np
 import pandas as pd
 import pytest
-from ibis.common.exceptions import OperationNotDefinedError
 from numpy.typing import NDArray
 
 from dpviz.engines import equal_widths
 from dpviz.engines.equal_widths import EqualWidths, sides
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.reading import least
+from dpviz.errors import SchemaError
 from dpviz.model.domain import Domain, IntervalDomain
 from dpviz.model.question import Question
 from dpviz.model.statistic import StatisticKind
@@ -165,5 +165,5 @@ def test_an_engine_that_nobody_tried_compares_with_the_edges(tmp_path: Path, mon
     """SQLite has no cast that fails quietly, and finds intervals all the same."""
     assert in_sqlite(tmp_path, "rows") == [(0, 2), (1, 1), (39, 2)]
     monkeypatch.setattr(equal_widths, "TRIED_ON", ("sqlite",))
-    with pytest.raises(OperationNotDefinedError):
+    with pytest.raises(SchemaError, match="without TryCast"):
         in_sqlite(tmp_path, "other")

@@ -272,7 +272,6 @@ TABLE = """
             Top(3),
             "no keys and no users from a column of floats, got g",
         ),
-        (Question.of(Domain.keys(column="d")), ROW, Top(3), "a column of decimal(10, 2) cannot be counted, got d"),
         (Question.of(Domain.keys(column="raw")), ROW, Top(3), "a column of binary cannot be counted"),
         (Question.of(Domain.keys(column="l")), ROW, Top(3), "a column of array<int32> cannot be counted"),
         (Question.of(Domain.keys(column="day")), ROW, Top(3), "a column of times is counted by stretches of time"),

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb as driver
+import ibis
 import pandas as pd
+import polars
 import pytest
 
+import dpviz as dv
 from dpviz.engines import as_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.errors import EngineGone
@@ -86,6 +89,56 @@ def test_a_file_that_went_away_or_was_replaced_is_found_gone(what: str, tmp_path
     assert path.name in str(gone(source))
     os.replace(tmp_path / "elsewhere", path)
     source.probe()
+
+
+CHANGES = {
+    "a column dropped": "ALTER TABLE {0} DROP COLUMN x",
+    "another column dropped": "ALTER TABLE {0} DROP COLUMN word",
+    "a column renamed": "ALTER TABLE {0} RENAME x TO y",
+    "a column of another type": "ALTER TABLE {0} ALTER x TYPE VARCHAR",
+    "the table dropped": "DROP TABLE {0}",
+    "a view in its place": "DROP TABLE {0}; CREATE VIEW {0} AS SELECT 1 AS x",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("through", ["DuckDB", "Ibis"])
+def test_a_table_whose_columns_change_while_it_is_open_is_found_before_a_charge(
+    through: str, change: str, tmp_path: Path
+) -> None:
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT 1 AS x, 'CANARY' AS word")
+    source = (
+        sources.duckdb(connection, "t")
+        if through == "DuckDB"
+        else sources.ibis(ibis.duckdb.from_connection(connection).table("t"))
+    )
+    held = dv.Session(source, dv.Unit(), dv.Budget("2"), tmp_path / "ledger")
+    held.release(QUESTION.domain, dv.Dense("1/2"))
+    connection.execute("INSERT INTO t VALUES (2, 'CANARY')")  # rows may change
+    held.release(QUESTION.domain, dv.Dense("1/2"), key="more")
+    before = held.remaining
+    connection.execute(CHANGES[change].format("t"))
+    for domain in (QUESTION.domain, dv.Domain.integers(0, 2, column="x")):  # one that was asked before, and a new one
+        with pytest.raises(EngineGone, match="Open the session anew|open the session anew"):
+            held.release(domain, dv.Dense("1/2"), key="again")
+    assert "columns" in str(gone(source))
+    assert held.remaining == before
+
+
+def test_a_table_that_was_copied_keeps_what_it_was() -> None:
+    """SQLite's and polars' tables are read once: what becomes of them later changes no count."""
+    kept = polars.DataFrame({"x": [1, 2, 2], "secret": ["CANARY"] * 3})
+    lite, many = ibis.sqlite.connect(), ibis.polars.connect({"t": kept})
+    lite.raw_sql("CREATE TABLE t (x INTEGER, secret TEXT)").close()
+    lite.raw_sql("INSERT INTO t VALUES (1, 'CANARY'), (2, 'CANARY'), (2, 'CANARY')").close()
+    opened = [sources.ibis(lite.table("t")), sources.ibis(many.table("t"))]
+    lite.raw_sql("ALTER TABLE t DROP COLUMN x").close()
+    many.create_table("t", polars.DataFrame({"y": [1]}), overwrite=True)
+    for source in opened:
+        source.probe()
+        assert source.count(QUESTION, Unit("row"), StatisticKind.DENSE).take().tolist() == [0, 1, 2, 0]  # type: ignore[attr-defined]
+    lite.disconnect()
 
 
 def test_a_probe_reads_no_row() -> None:

@@ -242,7 +242,7 @@ def test_a_database_that_another_process_locks_is_not_opened_and_is_once_it_is_f
     with sqlite3.connect(path) as made:
         made.execute("CREATE TABLE visits (age INTEGER)")
     made.close()
-    opened = ibis.sqlite.from_connection(sqlite3.connect(path, timeout=0.1))
+    opened = ibis.sqlite.from_connection(sqlite3.connect(path, timeout=0))
     table = opened.table("visits")
     other = subprocess.Popen([sys.executable, "-c", LOCKING, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout is not None and other.stdout.readline() == b"locked\n"
