@@ -37,6 +37,12 @@ def _floor(value: Any) -> Any:
     raise NotImplementedError("computed by the engine")
 
 
+@ibis.udf.scalar.builtin(name="format_number", signature=(("decimal", "int32"), "string"))  # type: ignore[untyped-decorator]
+def _formatted(value: Any, places: int) -> Any:
+    """Spark's own: all digits before the point in groups of three, and so many after it."""
+    raise NotImplementedError("computed by the engine")
+
+
 @ibis.udf.scalar.builtin(name="trim_scale", signature=(("decimal",), "decimal"))  # type: ignore[untyped-decorator]
 def _trimmed(value: Any) -> Any:
     """PostgreSQL's own: the same number without zeros at its end."""
@@ -91,17 +97,19 @@ class Decimals(Read):
 
     @property
     def _written(self) -> Any:
-        """All digits. Spark writes some small numbers with an exponent, unless it keeps to the ANSI standard."""
-        if self.raw.get_backend().name != "pyspark" or self.places <= 6:
-            text = self.raw.cast("string")
-            if self.places < (self.digits or 0):
-                return text
-            # DuckDB writes no 0 before the point where the type has no digit there
-            return ibis.ifelse(text.startswith("."), ibis.literal("0") + text, text.replace("-.", "-0."))
-        positive = self.raw.abs()
-        after = (positive % whole_decimal(1, 1) + whole_decimal(1, 1)).cast("string").substr(1)
-        sign = ibis.ifelse(self.raw < self._literal(0), "-", "")
-        return sign + _floor(positive).cast("decimal(38, 0)").cast("string") + after
+        """All digits. A cast of Spark's writes some small numbers with an exponent, unless it keeps to the ANSI
+        standard."""
+        if self._on_spark:
+            return _formatted(self.raw, self.places).replace(",", "")
+        text = self.raw.cast("string")
+        if self.places < (self.digits or 0):
+            return text
+        # DuckDB writes no 0 before the point where the type has no digit there
+        return ibis.ifelse(text.startswith("."), ibis.literal("0") + text, text.replace("-.", "-0."))
+
+    @property
+    def _on_spark(self) -> bool:
+        return bool(self.raw.get_backend().name == "pyspark")
 
     @property
     def floats(self) -> Any:
@@ -211,7 +219,9 @@ class Decimals(Read):
         wide = numbers if numbers == WIDE or max(-domain.low, domain.high) < 2**62 else WIDE
         cut = ibis.greatest(ibis.least(self.raw, self._literal(high)), self._literal(low))
         offset = whole(domain.low - int(domain.underflow), wide)
-        return (_floor(cut).cast(WIDE).cast(wide) - offset).cast(numbers)
+        # Spark's floor fails at the ends of a type
+        found = _formatted(cut, 0).replace(",", "") if self._on_spark else _floor(cut)
+        return (found.cast(WIDE).cast(wide) - offset).cast(numbers)
 
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
         if not isinstance(domain, IntegerDomain | IntervalDomain) or not alone(domain):
