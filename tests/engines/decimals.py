@@ -70,10 +70,13 @@ def questions() -> list[Question]:
     ]
 
 
-def decimals_are_those_of_the_reference(engine: Callable[[pd.DataFrame, int, int], Source], few: bool = False) -> int:
-    """All questions of all types, and sums. How many were answered."""
+def decimals_are_those_of_the_reference(
+    engine: Callable[[pd.DataFrame, int, int], Source], few: bool = False, only: tuple[int, int] | None = None
+) -> int:
+    """All questions of all types, of every second one or of one, and sums. How many were answered."""
     answered = 0
-    for digits, places in TYPES[1::2] if few else TYPES:
+    types = TYPES[1::2] if few else TYPES
+    for digits, places in types if only is None else [only]:
         data = frame(digits, places)
         source = engine(data, digits, places)
         opened = itertools.repeat(source).__next__
