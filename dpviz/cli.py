@@ -99,11 +99,11 @@ class _Version(argparse.Action):
 
 
 def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from dpviz.session import arithmetic
+    from dpviz.session import arithmetic, holding
     from dpviz.session.ledger import Ledger
     from dpviz.session.releases import left_out
 
-    ledger = Ledger.read(options.ledger, check=arithmetic.known)
+    ledger = Ledger.read(options.ledger, check=arithmetic.known, holds=holding.holds)
     charter, account, head = ledger.charter, ledger.account, ledger.head()
     entries = ledger.entries(last=options.last)
     unit, raises = _unit(charter["unit"]), ledger.raises()
@@ -169,13 +169,13 @@ def _uses(uses: Sequence[Any]) -> list[str]:
 
 
 def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from dpviz.session import arithmetic
+    from dpviz.session import arithmetic, holding
     from dpviz.session.ledger import Ledger
     from dpviz.session.undercharged import undercharged
 
     if options.rebuild_index:
         Ledger.rebuild_index(options.ledger)
-    ledger = Ledger.read(options.ledger, check=arithmetic.known)
+    ledger = Ledger.read(options.ledger, check=arithmetic.known, holds=holding.holds)
     record, lines = _verified(ledger.verify(head=options.head), f"{ledger.location} holds")
     found = undercharged(ledger)
     if found:
@@ -188,10 +188,10 @@ def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    from dpviz.session import arithmetic
+    from dpviz.session import arithmetic, holding
     from dpviz.session.ledger import Ledger
 
-    found = Ledger.read(options.ledger, check=arithmetic.known).backup(options.target)
+    found = Ledger.read(options.ledger, check=arithmetic.known, holds=holding.holds).backup(options.target)
     return _verified(found, f"{options.target} is a verified copy")
 
 

@@ -1,11 +1,18 @@
-"""Files that a person names: written whole or not at all, and read where they are files. Refusals are of our family."""
+"""Files that a person names: written whole or not at all, and read where they are files. Refusals are of our family.
+
+Nothing written here takes the place of a ledger or of a file that belongs to one, open or closed, under any name. Every
+file that a person names is written by `write`; `tests/architecture/test_writing.py` finds other doors.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import stat
+import threading
+import weakref
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +35,17 @@ def named(path: object, what: str, example: str, kind: type[DpvizError] = Parame
     if unusable:
         raise kind.of(one_line(str(path)), f"{what} needs a path that the system can write", f'write "{example}"')
     return Path(str(path))
+
+
+def free(path: object, what: str, example: str) -> Path:
+    """The path that was given, where a file may be written there; to be asked before the file is put together."""
+    target = named(path, what, example)
+    try:
+        place = Path(os.path.realpath(target))
+    except (OSError, ValueError):
+        return target  # `write` says what is wrong with it
+    _check_free(place, target)
+    return target
 
 
 JSON: Final = ".json"
@@ -65,7 +83,7 @@ def of_format(path: object, what: str, example: str, ending: str) -> Path:
     >>> of_format("visits.csv", "a table", "visits.csv", CSV).name
     'visits.csv'
     """
-    place = named(path, what, example)
+    place = free(path, what, example)
     given = place.suffix.lower()
     words, others = _OWN[ending]
     if given not in _MEANT or given in (ending, *others):
@@ -82,7 +100,8 @@ def of_format(path: object, what: str, example: str, ending: str) -> Path:
 def write(path: object, content: bytes, what: str, example: str) -> Path:
     """Write beside the place and move it there, so that no reader ever meets half a file. Returns the path.
 
-    Raises ParameterError where it cannot be written, and where the place is taken by what is no file.
+    Raises ParameterError where it cannot be written, where the place is taken by what is no file, and where it is that
+    of a ledger or of a file that belongs to one.
     """
     target = named(path, what, example)
     draft: Path | None = None
@@ -90,10 +109,15 @@ def write(path: object, content: bytes, what: str, example: str) -> Path:
         place = Path(os.path.realpath(target))  # a link stays, and what it leads to is written
         if place.exists() and not place.is_file():
             raise OSError(0, "there is something else that is no file")
+        _check_free(place, target)
         draft = place.with_name(f".{secrets.token_hex(8)}.part")
         with open(draft, "xb") as file:
             file.write(content)
-        os.replace(draft, place)
+        if not _appeared(draft, place):
+            _check_free(place, target)
+            os.replace(draft, place)
+    except DpvizError as error:
+        refused = error
     except (OSError, ValueError) as error:
         refused = _refused(ParameterError, target, f"{what} needs a place that can be written", error)
     else:
@@ -107,6 +131,7 @@ def write(path: object, content: bytes, what: str, example: str) -> Path:
 def read(path: object, what: str, example: str, kind: type[DpvizError]) -> bytes:
     """The bytes of a file. Raises an error of this kind where there is none, and for a folder, a pipe or a device."""
     source = named(path, what, example, kind)
+    check_not_open(source, what, kind)
     try:
         with open(os.open(source, OPENING), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -120,3 +145,145 @@ def read(path: object, what: str, example: str, kind: type[DpvizError]) -> bytes
 def _refused(kind: type[DpvizError], path: Path, rule: str, error: Exception) -> DpvizError:
     reason = getattr(error, "strerror", None) or "no such name"
     return kind.of(one_line(str(path)), f"{rule} ({reason})", "choose another place")
+
+
+# ---------------------------------------------------------------- ledgers are never replaced
+
+LEDGER: Final = b"SQLite format 3\0"
+"""How the file of a ledger begins."""
+
+COMPANIONS: Final = ("-wal", "-shm", "-journal", "-lock")
+"""How the files end that lie beside a ledger and belong to it."""
+
+MEMORY: Final = b"\x89DPVIZ-M"
+"""How the file begins in which this machine remembers a ledger."""
+
+REMEMBERED: Final = ("dpviz", "ledgers")
+"""The folder of these files, within that of the user's state."""
+
+_BEGINNINGS: Final = {
+    LEDGER: "is a ledger, or another database",
+    MEMORY: "holds what this machine remembers of a ledger",
+    b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7": "is the journal of a ledger",
+    b"\x37\x7f\x06\x82": "is the log of a ledger",
+    b"\x37\x7f\x06\x83": "is the log of a ledger",
+}
+_NOTE: Final = 256
+
+
+class Kept:
+    """A ledger that this process has open, for as long as this object lives. Its file is opened by SQLite alone: where
+    another descriptor of the file is closed, every lock that this process holds on the file is gone."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with _looking:
+            _kept.add(self)
+
+
+_kept: weakref.WeakSet[Kept] = weakref.WeakSet()
+_looking = threading.RLock()  # no ledger is opened while the first bytes of a file are read
+
+
+def _after_fork() -> None:
+    global _looking
+    _looking = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def check_not_open(path: Path, what: str, kind: type[DpvizError] = ParameterError) -> None:
+    """Refuse to read a ledger that this process has open: closing the file again would drop every lock on it."""
+    if any(_same(path, kept.path) for kept in list(_kept)):
+        raise kind.of(
+            one_line(str(path)),
+            f"{what} is read from a file of its own, and this is an open ledger",
+            "give another file",
+        )
+
+
+def beside(path: Path) -> Path | None:
+    """The ledger that a file with this name belongs to, whether the file is there or not; None where there is none."""
+    name = path.name
+    for ending in COMPANIONS:
+        if len(name) > len(ending) and name.casefold().endswith(ending):
+            ledger = path.with_name(name[: -len(ending)])
+            if _is_ledger(ledger):
+                return ledger
+    return None
+
+
+def belongs(place: Path) -> str:
+    """What a place is to a ledger, in words; empty where it has nothing to do with one. Links lead to the place."""
+    if _is_ledger(place):
+        return "is a ledger, or the place of one"
+    if (ledger := beside(place)) is not None:
+        return f"belongs to the ledger {ledger.name}"
+    if place.parent.parts[-2:] == REMEMBERED:
+        return "lies where this machine remembers ledgers"
+    if any(_same(place, kept.path.with_name(kept.path.name + ending)) for kept in list(_kept) for ending in COMPANIONS):
+        return "belongs to a ledger that is open"
+    first = _first_bytes(place)
+    if is_note(first):
+        return "says how far a ledger has come"
+    return next((what for beginning, what in _BEGINNINGS.items() if first.startswith(beginning)), "")
+
+
+def is_note(first: bytes) -> bool:
+    """Whether a file that begins like this is the one beside a ledger that says how far the ledger has come."""
+    try:
+        found = json.loads(first[:_NOTE])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and {"chain", "seq", "hash"} <= found.keys()
+
+
+def _is_ledger(path: Path) -> bool:
+    """Whether a ledger, or another SQLite database, is at this path, or was: the note beside it is still there."""
+    if any(kept.path == path or _same(path, kept.path) for kept in list(_kept)):
+        return True
+    return _first_bytes(path).startswith(LEDGER) or is_note(_first_bytes(path.with_name(path.name + "-lock")))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False
+
+
+def _first_bytes(path: Path) -> bytes:
+    """How a file begins; nothing where it is none, cannot be read, or is a ledger that this process has open."""
+    try:
+        with _looking:
+            if any(_same(path, kept.path) for kept in list(_kept)):
+                return b""
+            descriptor = os.open(path, OPENING)
+            try:
+                return os.read(descriptor, _NOTE) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+            finally:
+                os.close(descriptor)
+    except (OSError, ValueError):
+        return b""
+
+
+def _check_free(place: Path, target: Path) -> None:
+    """Refuse a place that is a ledger's."""
+    if what := belongs(place):
+        raise ParameterError.of(
+            one_line(str(target)),
+            f"nothing takes the place of a ledger or of a file that belongs to one, and this {what}",
+            "choose another name",
+        )
+
+
+def _appeared(draft: Path, place: Path) -> bool:
+    """Give the draft its place where nothing is there, in one step. What came there meanwhile stays."""
+    try:
+        os.link(draft, place)
+    except OSError:
+        return False  # something is there, or the file system knows no links
+    draft.unlink()
+    return True

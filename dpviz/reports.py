@@ -30,7 +30,7 @@ from dpviz.planning.sheet import PlanSheet
 from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.unit import plural_of
-from dpviz.session import accountant, arithmetic
+from dpviz.session import accountant, arithmetic, holding
 from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
@@ -126,6 +126,7 @@ def report(
     known, on which days they were released. Nothing but what is public in a release, a plan and a ledger goes in.
     Returns the path.
     """
+    _place(path)
     items, derived = _told(items)
     releases, sheets, explorers = _sorted(items)
     told = [*(one.sentence for one in derived[0]), *_sentences(derived[1], releases)]
@@ -363,7 +364,7 @@ class _Verified:
     @classmethod
     def of(cls, given: object, paid: list[Release]) -> _Verified:
         if isinstance(given, str | Path):
-            ledger = Ledger.read(given, check=arithmetic.known)
+            ledger = Ledger.read(given, check=arithmetic.known, holds=holding.holds)
         elif isinstance(given, Ledger | Session):
             ledger = given.ledger if isinstance(given, Session) else given
         else:
@@ -623,7 +624,11 @@ def _packed(content: str) -> str:
     return base64.b64encode(zlib.compress(content.encode(), 9)).decode("ascii")
 
 
+def _place(path: object) -> None:
+    """Refuse a path where no report can be, before the report is put together."""
+    files.of_format(path, "a report", "visits.html", files.HTML)
+
+
 def _written(page: str, path: str | Path) -> Path:
     """Write the page beside its place and move it there, so that no reader ever meets half a file."""
-    place = files.of_format(path, "a report", "visits.html", files.HTML)
-    return files.write(place, page.encode("utf-8", "xmlcharrefreplace"), "a report", "visits.html")
+    return files.write(path, page.encode("utf-8", "xmlcharrefreplace"), "a report", "visits.html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import tempfile
 from collections.abc import Generator, Iterator
@@ -16,6 +17,16 @@ pytest_plugins = ["tests.toy.fixtures"]
 
 _state = tempfile.TemporaryDirectory(prefix="dpviz-state-")
 os.environ["XDG_STATE_HOME"] = _state.name  # what is remembered of the ledgers of tests is nobody's
+
+_states = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test is on a machine that remembers no ledger of another one."""
+    folder = os.path.join(_state.name, str(next(_states)))
+    monkeypatch.setenv("XDG_STATE_HOME", folder)
+
 
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("dpviz")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import io
 from pathlib import PurePath
 from typing import Any, NoReturn
 
 import altair as alt
 
+from dpviz import files
 from dpviz.boundary import as_given, error_boundary, kind_of, protect_module
 from dpviz.charts import still
 from dpviz.charts.theme import Palette, config
@@ -59,7 +61,7 @@ class Picture(alt.VConcatChart):
     @error_boundary
     def save(self, fp: Any, format: Any = None, *more: Any, **options: Any) -> None:
         """Altair's `save`. A file of pixels or of SVG is drawn by vl-convert; without it the extra is named that brings
-        it, and JSON and HTML are written all the same."""
+        it, and JSON and HTML are written all the same. A file is written whole or not at all, as all files of dpviz."""
         kind: Any = format or (PurePath(fp).suffix.lstrip(".").lower() if isinstance(fp, str | PurePath) else "")
         if kind in still.KINDS and not still.installed():
             raise ParameterError.of(
@@ -73,7 +75,16 @@ class Picture(alt.VConcatChart):
                 f"a chart is saved as {', '.join(still.FORMATS[:-1])} or {still.FORMATS[-1]}",
                 'end the name of the file in .svg, or write format="svg"',
             )
-        super().save(fp, kind, *more, **options)
+        if not isinstance(fp, str | PurePath):
+            super().save(fp, kind, *more, **options)
+            return
+        files.free(fp, "a chart", "visits.svg")
+        drawn: Any = io.BytesIO() if kind in ("png", "pdf") else io.StringIO()
+        super().save(drawn, kind, *more, **options)
+        content = drawn.getvalue()
+        if isinstance(content, str):
+            content = content.encode(options.get("encoding", "utf-8"))
+        files.write(fp, content, "a chart", "visits.svg")
 
 
 def picture_of(

@@ -24,10 +24,10 @@ def heading(release: Release) -> str:
 
 
 def promise(release: Release) -> str:
-    """What it protects, in words."""
+    """What it protects, in words, and whether anybody can tell that a ledger made it."""
     if release.teaching is not None:
         return "Whoever knows the seed knows the noise: this draw protects nobody"
-    return release.promise
+    return ". ".join(filter(None, [release.promise, release.doubt]))
 
 
 def picture(release: Release) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.lazy import without_collector
 from dpviz.names import absent
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["doctor_visits", "flights"]
+
+NAMES: Final = ("doctor visits", "flights")
+"""What the data sets are called, each by the frame that it comes in."""
 
 
 def __getattr__(name: str) -> Any:
@@ -27,7 +30,7 @@ def doctor_visits() -> pd.DataFrame:
     >>> doctor_visits().shape
     (20190, 4)
     """
-    return _load("doctor_visits", "doctor visits")
+    return _load("doctor_visits", NAMES[0])
 
 
 def flights() -> pd.DataFrame:
@@ -40,7 +43,7 @@ def flights() -> pd.DataFrame:
     >>> flights().shape
     (334264, 3)
     """
-    return _load("flights", "flights")
+    return _load("flights", NAMES[1])
 
 
 def _load(file: str, name: str) -> pd.DataFrame:

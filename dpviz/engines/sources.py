@@ -22,7 +22,7 @@ from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, wit
 from dpviz.engines.files import Opened
 from dpviz.engines.table_files import PARQUET, as_pattern, files_of
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
-from dpviz.files import named
+from dpviz.files import check_not_open, named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
@@ -156,6 +156,8 @@ def duckdb(
 
     read, index = Read(), list[str]()
     path = str(named(str(held.take()), "a source", "visits.parquet")) if is_path(held) else ""
+    if path:
+        check_not_open(Path(path), "a source")
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")

@@ -17,7 +17,7 @@ from dpviz.model.answers import Answer, Axis, Between, Reading
 from dpviz.model.answers.base import plus
 from dpviz.model.asking import Askable, Subject, ask
 from dpviz.model.between import between
-from dpviz.model.derived import Among, DerivedTable, Paid, saved, seeds
+from dpviz.model.derived import Among, DerivedTable, Paid, marked, saved, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, length
@@ -49,7 +49,9 @@ def combine(first: Release, second: Release) -> Combined:
     law of the mean is exact. Where a law depends on what is shown, the intervals at beta / 2 are intersected, and the
     value is the mean with weights near the inverse squares of what one bin may be off by.
 
-    Raises ParameterError for lists, for one answer twice, and for answers to other questions.
+    Raises ParameterError for lists, for one answer twice, and for answers to other questions. Two releases that hold
+    the same numbers under two entries are taken for one answer, unless each was seen in its ledger: with much ε two
+    draws may agree. Where the origin of one is unchecked, the combination and whatever is asked of it say so.
     """
     for release in (first, second):
         if not isinstance(release, Release):
@@ -89,6 +91,12 @@ def _check(first: Release, second: Release) -> None:
         raise ParameterError.of(
             "one answer twice", "an answer says nothing new by being read again", "draw another, with another key="
         )
+    if drawn_once(first, second):
+        raise ParameterError.of(
+            "two releases with the same numbers under two entries",
+            "an answer that was drawn once is combined once, and nobody confirms that these were drawn twice",
+            "load both with dv.load(path, ledger=...), or read them from session.releases",
+        )
     axes = [release.axis for release in (first, second)]
     if axes[0].noun != axes[1].noun or (axes[0].noun != "bin" and list(axes[0].labels) != list(axes[1].labels)):
         raise ParameterError.of(
@@ -96,6 +104,16 @@ def _check(first: Release, second: Release) -> None:
             "both answers must have values for the same points",
             "release the same question twice, with two keys",
         )
+
+
+def drawn_once(first: Release, second: Release) -> bool:
+    """Whether both hold what may be one draw: the same numbers from the same law, where no ledger confirms both.
+
+    A number, a key and an origin are only said; what was drawn is compared.
+    """
+    if first.teaching is not None or (first.is_confirmed and second.is_confirmed):
+        return False
+    return first.answer.to_json() == second.answer.to_json()
 
 
 def same_entry(first: Release, second: Release) -> bool:
@@ -167,7 +185,7 @@ class Combined(Askable):
         if (together := self.rows_together(level)) is not None:
             ends = together.to_frame()
             frame["low_all"], frame["high_all"] = ends["low"], ends["high"]
-        return frame
+        return marked(frame, *self.paid)
 
     def rows(self, beta: Fraction) -> DerivedTable:
         """Each bin, or each key that either answer shows, with an interval for one that was picked before looking."""
@@ -275,7 +293,8 @@ class Combined(Askable):
         how = "averaged with public weights" if self.averaged else "intervals intersected"
         on = " and ".join(one.text for one in self.paid)
         two = " They bear one number and differ, so they are of two ledgers." * same_entry(self.first, self.second)
-        return f"{self.first.plain_title}; {how}. Rests on {on}.{two}{seeds(self.paid)}"
+        said = f"{self.first.plain_title}; {how}. Rests on {on}.{two}{seeds(self.paid)}"
+        return f"{said} {doubt}." if (doubt := self.first.doubt or self.second.doubt) else said
 
     def _repr_html_(self) -> str:
         return f"<p class='mathjax_ignore tex2jax_ignore'>{escape(self.sentence)}</p>"

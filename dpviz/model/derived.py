@@ -42,6 +42,7 @@ class Paid:
     price     as paid: `ε = 0.1`
     title     what was released
     teaching  the seed of a teaching draw, which is not private
+    unchecked  whether it was read from a file and no ledger confirms it
     """
 
     number: int | None
@@ -49,10 +50,15 @@ class Paid:
     price: str
     title: str
     teaching: int | None = None
+    unchecked: bool = False
 
     @property
     def text(self) -> str:
-        """`entry 3 (ε = 0.1)`."""
+        """`entry 3 (ε = 0.1)`, `entry 4 (ε = 0.1, origin unchecked)`."""
+        return self._text[:-1] + ", origin unchecked)" if self.unchecked else self._text
+
+    @property
+    def _text(self) -> str:
         if self.teaching is not None:
             return f"a teaching draw, seed {self.teaching}, which is not private ({self.price})"
         use = "" if self.use is None else f", question {self.use}"
@@ -70,6 +76,13 @@ class Paid:
             "title": self.title,
             "teaching": self.teaching,
         }
+
+
+def marked(frame: pd.DataFrame, *paid: Paid) -> pd.DataFrame:
+    """The frame, which says in its `attrs` that the origin of an answer is unchecked that it rests on."""
+    if any(one.unchecked for one in paid):
+        frame.attrs["origin"] = "unchecked"
+    return frame
 
 
 def seeds(paid: Sequence[Paid]) -> str:
@@ -312,7 +325,8 @@ class DerivedTable(Sequence[Derived]):
         import pandas as pd
 
         names = None if self.rows else ("what", "value", "low", "high", "how")
-        return pd.DataFrame([row.columns for row in self.rows], columns=names)
+        frame = pd.DataFrame([row.columns for row in self.rows], columns=names)
+        return marked(frame, *(one for row in self.rows for one in row.paid))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [row.to_json() for row in self.rows]

@@ -22,7 +22,7 @@ from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, listed, value_columns
 from dpviz.model.asking import Askable, Subject
-from dpviz.model.derived import Paid
+from dpviz.model.derived import Paid, marked
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.linear import LinearError, Query
@@ -30,7 +30,7 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import comment, csv_text
 from dpviz.model.sum_errors import pair_of
-from dpviz.model.terms import SESSION, TEACHING, UNCHECKED, Terms, Used
+from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -79,6 +79,7 @@ class Release(Askable):
     uses: tuple[Used, ...] = ()
     written: bytes | Mapping[str, Any] | None = field(default=None, init=False)
     _ledger: weakref.ref[Any] | None = field(default=None, init=False)
+    _confirmed: bool = field(default=False, init=False)
 
     @classmethod
     def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
@@ -95,7 +96,22 @@ class Release(Askable):
     def found_in(self, ledger: object) -> Release:
         """This release, which from now on knows the ledger that it was read from, and does not keep it alive."""
         object.__setattr__(self, "_ledger", weakref.ref(ledger))
+        return self.confirmed()
+
+    def confirmed(self) -> Release:
+        """This release, which its ledger was seen to hold. A copy with another part is not confirmed."""
+        object.__setattr__(self, "_confirmed", True)
         return self
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether this very release, its number included, was seen in its ledger."""
+        return self._confirmed
+
+    @property
+    def doubt(self) -> str:
+        """`Origin unchecked: ...` where nobody can tell that a ledger made this release; else nothing."""
+        return DOUBT if self.origin == UNCHECKED else ""
 
     @property
     def kept_in(self) -> object | None:
@@ -134,7 +150,7 @@ class Release(Askable):
     @property
     def paid(self) -> Paid:
         """This release as what is derived from it names it."""
-        return Paid(self.number, self.use, self.price_text, self.plain_title, self.teaching)
+        return Paid(self.number, self.use, self.price_text, self.plain_title, self.teaching, bool(self.doubt))
 
     @property
     def title(self) -> str:
@@ -234,6 +250,7 @@ class Release(Askable):
         """The answer about one part, of the same entry."""
         part = replace(self, terms=terms, answer=answer)
         object.__setattr__(part, "_ledger", self._ledger)
+        object.__setattr__(part, "_confirmed", self._confirmed)
         return part
 
     @property
@@ -360,6 +377,8 @@ class Release(Askable):
         A list of at most k items has `below`, too: with probability at least 1 - beta the item in this place lies no
         further below the k-th largest true count; and `below_all`: no item in any place does. A set has `below_all`.
         Where all parts share the places of a list, the counts are those of all parts.
+
+        Where the origin of the release is unchecked, `frame.attrs["origin"]` is "unchecked".
         """
         import pandas as pd
 
@@ -369,7 +388,7 @@ class Release(Askable):
                 each = self.axis.name
                 frame.insert(0, each if each not in frame.columns else f"{each} (part)", name)
             rows = [frame for frame in frames.values() if len(frame)]  # one without any would make numbers floats
-            return pd.concat(rows or frames.values(), ignore_index=True)
+            return marked(pd.concat(rows or frames.values(), ignore_index=True), self.paid)
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
             columns |= value_columns(self.answer.read(self.reading, reader=reader))
@@ -377,7 +396,7 @@ class Release(Askable):
                 if (intervals := self.intervals(beta, among, reader)) is not None:
                     columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
         columns |= self.answer.below(self.reading, probability(beta, "beta", zero=False))
-        return pd.DataFrame(columns)
+        return marked(pd.DataFrame(columns), self.paid)
 
     @single_arguments
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
@@ -427,7 +446,10 @@ class Release(Askable):
         "C#",2,2,2,2,2
         <BLANKLINE>
         """
+        place = None if path is None else files.of_format(path, "a table", "visits.csv", files.CSV)
         content = comment("not private: seeded teaching draw" if self.teaching is not None else self.promise)
+        if self.doubt:
+            content += comment(self.doubt)
         if self.sentence:
             content += comment(self.sentence)
         for sentence in self.sureness(beta):
@@ -435,9 +457,8 @@ class Release(Askable):
         if self.valued:
             content += comment(f"intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time")
         content += csv_text(self.to_frame(beta))
-        if path is None:
+        if place is None:
             return content
-        place = files.of_format(path, "a table", "visits.csv", files.CSV)
         files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
         return None
 

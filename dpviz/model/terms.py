@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpviz.model.mechanism import Bound
 
 SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
+DOUBT: Final = "Origin unchecked: this was read from a file, and no ledger confirms it"
 """Where a release may come from, besides a ledger that is named."""
 
 

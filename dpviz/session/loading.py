@@ -13,7 +13,7 @@ from dpviz.model.combination import Combined, combine
 from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.release import Release, checked, with_checksum
 from dpviz.model.terms import UNCHECKED
-from dpviz.session import arithmetic
+from dpviz.session import arithmetic, holding
 from dpviz.session.ledger import Ledger
 from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
@@ -111,7 +111,7 @@ def _read(content: bytes, ledger: Ledger | Session | str | Path | None) -> Relea
             f"every part of release {release.number} must be what ledger {store.name} stored",
             "do not trust this file: read the release from the session that made it",
         )
-    return release
+    return release.confirmed()
 
 
 def opened(ledger: object) -> Ledger:
@@ -121,7 +121,7 @@ def opened(ledger: object) -> Ledger:
     if isinstance(ledger, Ledger):
         return ledger
     if isinstance(ledger, str | Path):
-        return Ledger.read(Hidden(ledger), check=arithmetic.known)  # a URL may hold a password
+        return Ledger.read(Hidden(ledger), check=arithmetic.known, holds=holding.holds)  # a URL may hold a password
     raise LedgerError.of(kind_of(ledger), "ledger must be a session, a ledger or its place", 'write "visits.ledger"')
 
 

@@ -58,7 +58,7 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
 
     answer = _answer(body["answer"], packed)
     if body["version"] == 1:
-        bound = _bound(body)
+        bound = rebound(body)
         terms, uses, modes = Terms.of(bound), bound.uses(answer), bound.modes()
     else:
         terms, uses, modes = Terms.from_json(body), tuple(map(Used.from_json, body["uses"])), get_args(Mode)
@@ -102,7 +102,7 @@ def _answer(stored: Mapping[str, Any], packed: Packed | None) -> Answer:
     return answer
 
 
-def _bound(body: Mapping[str, Any]) -> Bound:
+def rebound(body: Mapping[str, Any]) -> Bound:
     """What a release was drawn with, from what is stored."""
     return _rebound(canonical({part: body[part] for part in ("question", "unit", "mechanism")}).decode())
 
@@ -213,7 +213,7 @@ def _reread(stored: str, key: str) -> None:
         except UNREADABLE:
             raise _not_kept(part) from None
     try:
-        terms, again = Terms.from_json(body), _bound(body)
+        terms, again = Terms.from_json(body), rebound(body)
         same = canonical(terms.to_json()).decode() == stored
         same = same and release_key(again.question, again.unit, again.mechanism, again.modes()[0]) == key
         same = same and again.price.loss == terms.price.loss

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, protect_module, shown, single, single_arguments
+from dpviz.datasets import NAMES as PRACTICE
 from dpviz.engines import as_source
+from dpviz.engines.sources import UNNAMED
 from dpviz.errors import (
     CharterMismatch,
     LedgerError,
@@ -28,7 +30,7 @@ from dpviz.model.statistic import Column
 from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, arithmetic, probing
+from dpviz.session import accountant, arithmetic, holding, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, bind_ways, check_askable, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from dpviz.session.sub_session import SubSession
 
 
+ANYBODYS = (UNNAMED, *PRACTICE)
+"""Names of data sets that nobody gave: of a frame without a name, and of the public data that come with dpviz."""
+
 READ_AGAIN = 5
 """So often the record is read again, where others write to the ledger meanwhile."""
 
@@ -62,7 +67,11 @@ class Session(Custody):
     dataset  the declared name of the data; part of the ledger's charter
     schema   column name to "number" or "text", where the stored type does not say; for texts also "date",
              ("date", "%d/%m/%Y") or "clock" (see `dv.sources.duckdb`)
-    existing refuse to start a new ledger: for data of which something was spent already
+    existing True refuses to start a new ledger: for data of which something was spent already. False goes on although
+             an earlier ledger is known that is lost or given up: it starts a new one in its place or about its data,
+             or goes on from an older copy; what was charged is spent all the same. Left out, a ledger is started where
+             no earlier one is known. The note in the `-lock` file beside a ledger knows, and so does this machine, by
+             the ledger's place, and by the name and schema of the data where somebody gave the name
     person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
              role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
 
@@ -80,7 +89,7 @@ class Session(Custody):
         *,
         dataset: str | None = None,
         schema: Mapping[str, str | tuple[str, str]] | None = None,
-        existing: bool = False,
+        existing: bool | None = None,
         person: str | None = None,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
@@ -92,7 +101,7 @@ class Session(Custody):
             raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if type(budget) is not Budget:
             raise ParameterError.of(as_given(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
-        if not isinstance(existing, bool):
+        if existing is not None and not isinstance(existing, bool):
             raise ParameterError.of(
                 as_given(existing), "existing must be True or False", "write existing=True, or leave it out"
             )
@@ -107,7 +116,8 @@ class Session(Custody):
             advice = meant(unit.of, ["row", *columns], "name the user column")
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', advice)
         self._unit = unit
-        self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person))
+        given = source.name not in ANYBODYS or dataset not in (None, UNNAMED)
+        self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person), given)
         self._runner = ReleaseRunner(self._source)
         self._readable = Readable()
 
@@ -468,9 +478,12 @@ class Session(Custody):
 
 
 def _opened(
-    source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool, person: str | None
+    source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool | None, person: str | None, named: bool
 ) -> tuple[Source, Ledger]:
-    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
+    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold.
+
+    named  whether somebody gave the data set its name
+    """
 
     def charter(source: Source) -> dict[str, object]:
         return {
@@ -483,7 +496,14 @@ def _opened(
     def opened(source: Source) -> Ledger:
         account, check = accountant.opened(budget), arithmetic.follows
         return Ledger.open(
-            ledger, charter=charter(source), account=account, check=check, existing=existing, person=person
+            ledger,
+            charter=charter(source),
+            account=account,
+            check=check,
+            existing=existing,
+            person=person,
+            recognised=named,
+            holds=holding.holds,
         )
 
     try:

@@ -18,7 +18,7 @@ from dpviz.errors import BudgetExceeded
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.chain import Row
 from dpviz.session.ledger.locations import locate
-from dpviz.session.ledger.memory import Place
+from dpviz.session.ledger.memory import Place, folder_of_state
 from tests.ledger.server import ANALYST, OWNER, PASSWORD, let_in
 
 CHARTER: dict[str, object] = {
@@ -145,6 +145,9 @@ def forget(path: Path) -> None:
     """Remove all that tells how far a ledger had come: the file beside it, and what this machine remembers of it."""
     path.with_name(path.name + "-lock").unlink()
     Place(locate(path).identity).forget()
+    folder = folder_of_state()
+    for known in [] if folder is None else folder.glob("*.known"):
+        known.unlink()
 
 
 def names_port(text: str, port: int) -> bool:

@@ -169,7 +169,7 @@ def test_answers_that_depend_on_being_shown_are_intersected_and_hold_as_often_as
     def ends(values: tuple[int, int]) -> Any:
         shown = tuple(value if value > threshold else None for value in values)
         if shown not in found:
-            one, other = (replace(stable(value), key=str(at)) for at, value in enumerate(shown))
+            one, other = (replace(stable(value), key=str(at)).confirmed() for at, value in enumerate(shown))
             found[shown] = sole(dv.combine(one, other).sum([0], beta=BETA)).interval
         return found[shown]
 
@@ -285,7 +285,9 @@ def test_entries_of_one_number_are_of_two_ledgers_where_their_answers_differ(tmp
     """An entry has one answer for good, so one that is read twice is refused, from a file too."""
     frame, releases = pd.DataFrame({"x": [0, 0, 1]}), []
     for name in ("one", "other"):
-        session = dv.Session(frame, dv.Unit(), dv.Budget(2), tmp_path / f"{name}.ledger", dataset="visits")
+        session = dv.Session(
+            frame, dv.Unit(), dv.Budget(2), tmp_path / f"{name}.ledger", dataset="visits", existing=False
+        )
         releases.append(session.release(dv.Domain.integers(0, 40, column="x"), dv.Dense("1/20", clamp=False)))
     one, other = releases
     assert one.number == other.number == 1 and list(one.values) != list(other.values)

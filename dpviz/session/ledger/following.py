@@ -242,7 +242,8 @@ def put_back(seq: int, knows: str = BESIDE) -> LedgerCorrupt:
     rule, step = "a ledger only grows", "put the latest ledger back"
     return LedgerCorrupt(
         f"the ledger is older than what was written in this place ({value}), as if somebody had put back a copy; "
-        f"{step}. If that is lost, count what was charged since as spent, and remove {knows}",
+        f"{step}. If that is lost, count what was charged since as spent, and write existing=False to go on, or "
+        f"remove {knows}",
         value=value,
         rule=rule,
         next_step=step,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,9 +15,10 @@ from sqlalchemy import Connection, bindparam, func, select, union_all
 
 from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
 from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
-from dpviz.session.ledger import blobs, following, history, records, rows, tables
-from dpviz.session.ledger.audit import Audit, Check, IndexRow, Step, Verification
+from dpviz.session.ledger import blobs, earlier, following, history, records, rows, tables
+from dpviz.session.ledger.audit import Audit, Check, Holds, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import Row, State, broken, canonical
+from dpviz.session.ledger.earlier import Earlier, Registry
 from dpviz.session.ledger.following import Anew, Following
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.locations import locate, locate_file
@@ -39,6 +41,7 @@ from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import chain, entry, use
+from dpviz.session.ledger.witness import Beside, Note
 from dpviz.session.refusals import uncharged
 
 T = TypeVar("T")
@@ -80,14 +83,17 @@ class Ledger:
         made: bool = False,
         person: str = "",
         remembers: bool = True,
+        registry: Registry | None = None,
+        holds: Holds | None = None,
     ) -> None:
         self._location = ledger_location
         self._store = store
         self._own, self._pid = owner, os.getpid()
-        self._check = check
+        self._check, self._holds = check, holds
         self._chain = Following(Place(ledger_location.identity, check) if remembers else None)
         self._made = made
         self._person = person
+        self._registry = registry
         self._glanced: dict[str, tuple[dict[str, str], float]] = {}
 
     @classmethod
@@ -99,19 +105,48 @@ class Ledger:
         account: Account,
         owner: Owner | None = None,
         check: Check | None = None,
-        existing: bool = False,
+        existing: bool | None = None,
         person: str | None = None,
+        recognised: bool = False,
+        holds: Holds | None = None,
     ) -> Ledger:
         """Open the ledger at `location`, or make one with this charter and these opening totals.
 
-        charter   {"dataset": ..., "schema": {...}, "unit": {...}, "budget": {...}}, all public
-        account   the accountant's state before anything was charged; used only for a new ledger
-        check     knows the arithmetic of accounts and sub-accounts: each row is held against it, old and new
-        existing  refuse to make one
-        person    who charges, as they say; else the login of the system, or the role of the database
+        Parameters
+        ----------
+        location : path or URL
+            The place of a file, or the URL of a database.
+        charter : mapping
+            {"dataset": ..., "schema": {...}, "unit": {...}, "budget": {...}}, all public.
+        account : mapping
+            The accountant's state before anything was charged; used only for a new ledger.
+        check : callable, optional
+            Knows the arithmetic of accounts and sub-accounts: each row is held against it, old and new.
+        existing : bool, optional
+            True: refuse to make a ledger. False: go on although an earlier ledger is known, which is lost or given up:
+            begin a new one in its place or about its data set, or go on from an older copy. Left out, a ledger is made
+            where none is known.
+        person : str, optional
+            Who charges, as they say; else the login of the system, or the role of the database.
+        recognised : bool, default False
+            Whether the name of the data set and its schema tell the data set from all others, so that an earlier ledger
+            of it is known in whatever place it was.
+        holds : callable, optional
+            Knows what an answer says of its own price: `verify` holds each entry against what it paid for.
 
-        Raises CharterMismatch where the ledger was made for another dataset, schema, unit or budget. The whole
-        ledger is read once; LedgerCorrupt says where it is broken. One that cannot be written is opened for looking.
+        Raises
+        ------
+        CharterMismatch
+            If the ledger was made for another dataset, schema, unit or budget.
+        LedgerCorrupt
+            If the ledger is broken, or is older than what was written in this place. The whole ledger is read once.
+        LedgerError
+            If an earlier ledger is known (by the note beside it, or by this machine) that is not this one or went
+            further, unless `existing` is False; and if what lies in the place of that note is no note.
+
+        Notes
+        -----
+        A ledger that cannot be written is opened for looking. A ledger in which nothing was charged counts for nothing.
         """
         held = location = Hidden.of(location)  # a URL may hold a password: no variable of this call shows it
         if not isinstance(charter, Mapping) or set(charter) != set(history.CHARTER):
@@ -120,27 +155,38 @@ class Ledger:
             )
         opening = State(totals(account), charges=0, terms=1)
         ledger_location, made = locate(held), False
-        if not ledger_location.exists():
+        called, identity = str(ledger_location), ledger_location.identity
+        about = canonical([charter["dataset"], charter["schema"]], "charter") if recognised else None
+        registry = Registry(identity, called, about)
+        if not ledger_location.exists() and begins(ledger_location, registry, Place(identity, check), existing):
             if existing:
-                raise no_ledger(
-                    str(ledger_location), "does not exist", "give the place of the ledger, or leave out existing=True"
-                )
-            first = Row.after(None, "charter", opening, format=ledger_location.format, charter=charter)
+                raise no_ledger(called, "does not exist", "give the place of the ledger, or leave out existing=True")
+            # two ledgers that are begun in one second under one charter are two: the first row's hash tells them apart
+            own = secrets.token_hex(16)
+            first = Row.after(None, "charter", opening, format=ledger_location.format, charter=charter, ledger=own)
             made = ledger_location.create(lambda connection: rows.append(connection, first))
-            if made:
-                Place(ledger_location.identity).forget()
+        beside = ledger_location.beside()
+        if beside.state == "other":  # before anything is written there
+            raise earlier.no_note(called, beside.what)
         who = owner or Owner.here()
-        ledger = cls(ledger_location, ledger_location.store(), who, check, made=made, person=person or "")
+        if ledger_location.keeps_note and not made:  # before anybody takes a turn, which is noted in the same place
+            looking = ledger_location.store(writable=False)
+            try:
+                _known(ledger_location, looking, registry, Place(identity, check), beside, existing)
+            finally:
+                looking.close()
+        about_it: dict[str, Any] = {"made": made, "person": person or "", "registry": registry, "holds": holds}
+        ledger = cls(ledger_location, ledger_location.store(), who, check, **about_it)
         try:
             ledger._store.prepare()
             ledger._store.read(_ours(ledger._store))
             ledger._store.write(_made_ready)
         except LedgerReadOnly:
             ledger._store.close()
-            ledger = cls(
-                ledger_location, ledger_location.store(writable=False), who, check, made=made, person=person or ""
-            )
+            ledger = cls(ledger_location, ledger_location.store(writable=False), who, check, **about_it)
             ledger._store.read(_ours(ledger._store))
+        if not ledger_location.keeps_note and not made:
+            _known(ledger_location, ledger._store, registry, Place(identity, check), beside, existing)
 
         def look(connection: Connection) -> None:
             history.compare(connection, charter)
@@ -152,14 +198,17 @@ class Ledger:
         ledger._store.first = audit.hash_of(1)
         if ledger._store.writable and audit.last is not None:
             ledger._store.note((audit.last.seq, audit.last.hash))
+            registry.keep(Note(ledger._store.first, audit.last.seq, audit.last.hash))
         return ledger
 
     @classmethod
-    def read(cls, location: str | Path | Hidden[Any], *, check: Check | None = None) -> Ledger:
+    def read(
+        cls, location: str | Path | Hidden[Any], *, check: Check | None = None, holds: Holds | None = None
+    ) -> Ledger:
         """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
         held = location = Hidden.of(location)
         ledger_location = _existing(held)
-        ledger = cls(ledger_location, ledger_location.store(writable=False), Owner.here(), check)
+        ledger = cls(ledger_location, ledger_location.store(writable=False), Owner.here(), check, holds=holds)
         ledger._store.read(rows.charter)
         return ledger
 
@@ -224,6 +273,8 @@ class Ledger:
         with self._store.unforked():
             self._chain.wrote(appended)
             self._chain.keep()
+            if appended and self._registry is not None and self._store.first is not None:
+                self._registry.went_on(Note(self._store.first, appended[-1].seq, appended[-1].hash))
         return result
 
     def _doubt(self) -> bool:
@@ -704,6 +755,9 @@ class Ledger:
     def verify(self, *, head: str | None = None, check: Check | None = None) -> Verification:
         """Read everything again: the file, every row, every answer, the index. Raises LedgerCorrupt saying where.
 
+        Of a session's ledger each entry is held against what it paid for, too: its price against the guarantee, the
+        parameters and the law of its answer, and what a use gave back against what its answer left unused.
+
         A chain cannot show by itself that its last rows were cut off, or the whole replaced by an older copy; a
         `head` noted earlier can. `check` knows the arithmetic of sub-accounts, which the ledger does not.
         """
@@ -720,6 +774,8 @@ class Ledger:
                 raise following.other_rows()
             following.compare(audit, audit.last.seq, noted)
             self._chain.compare(connection, noted)
+            if self._holds is not None:
+                self._holds(rows.every(connection), lambda said: blobs.get(connection, said))
             return audit
 
         try:
@@ -764,7 +820,86 @@ class Ledger:
         held = path = Hidden.of(path)
         target = locate_file(held)
         with target.copied(self._store.copy_to) as copy:
-            return Ledger(target, copy, self.owner, self._check, remembers=False).verify()
+            return Ledger(target, copy, self.owner, self._check, remembers=False, holds=self._holds).verify()
+
+
+BESIDE = "the -lock file beside it notes"
+REMEMBERS = "this machine remembers"
+
+
+def begins(location: LedgerLocation, registry: Registry, place: Place, existing: bool | None) -> bool:
+    """Whether a ledger begins here: refused where an earlier one is known, unless existing=False says that it is."""
+    beside, memory = location.beside(), place.load()
+    found = registry.here() + registry.about()
+    if beside.note is not None and all(one.note != beside.note for one in found):
+        found.insert(0, Earlier(BESIDE, beside.note))
+    elif beside.state in ("emptied", "held"):
+        found.insert(0, Earlier("the -lock file beside it, which was emptied, tells of", None))
+    if memory is not None and all(one.note is None or one.note.chain != memory.note.chain for one in found):
+        found.append(Earlier(REMEMBERS, memory.note))
+    found = [one for one in found if one.charged]
+    if (found or beside.state == "other") and location.exists():
+        return False  # somebody made it meanwhile
+    if beside.state == "other":
+        raise earlier.no_note(str(location), beside.what)
+    if found and existing is not False:
+        raise earlier.begun_anew(str(location), found)
+    if found:
+        registry.put_aside(found, "left")
+        place.forget()
+    return True
+
+
+def _known(
+    location: LedgerLocation,
+    store: Store,
+    registry: Registry,
+    place: Place,
+    beside: Beside,
+    existing: bool | None,
+) -> None:
+    """Hold the ledger in a place against what is known of it and of the place; with existing=False go on all the same.
+
+    beside  what lay beside it before it was looked at
+    """
+    called = str(location)
+    chain = store.read(lambda connection: rows.hash_at(connection, 1))
+    if chain is None:
+        return  # the look that follows says what is wrong
+    others, same = [one for one in registry.here(chain) if one.charged], registry.of(chain)
+    if beside.note is not None and beside.note.chain != chain:
+        others = [one for one in (Earlier(BESIDE, beside.note),) if one.charged] + others
+    memory, noted = place.load(), beside.note if beside.note is not None and beside.note.chain == chain else None
+    if memory is not None and memory.note.chain != chain and not others:
+        others = [Earlier(REMEMBERS, memory.note)]
+    notes = [one.note for one in same] + [noted, None if memory is None else memory.note]
+    wanted = {note.seq for note in notes if note is not None}
+
+    def hashes(connection: Connection) -> tuple[int, str, dict[int, str | None]]:
+        return *rows.head(connection), {seq: rows.hash_at(connection, seq) for seq in wanted}
+
+    seq, hash_, there = store.read(hashes)
+
+    def behind(note: Note | None) -> bool:
+        return note is not None and note.chain == chain and there[note.seq] != note.hash
+
+    ahead = [one for one in same if behind(one.note)]
+    known = any(one.note is not None for one in same)
+    emptied = beside.state == "emptied" and seq > 1 and not known and location.beside().state == "emptied"
+    if existing is False:
+        registry.put_aside(others, "left")
+        registry.put_aside(ahead, "gone")
+        if memory is not None and (memory.note.chain != chain or behind(memory.note)):
+            place.forget()
+        if others or ahead or emptied or behind(noted):
+            store.first = chain
+            store.note((seq, hash_), anew=True)
+    elif others:
+        raise earlier.another(called, others)
+    elif ahead and not behind(noted):  # what the note beside it says is told by the look that follows
+        raise earlier.older(called, seq, ahead)
+    elif emptied:
+        raise earlier.emptied(called)
 
 
 def _existing(held: Hidden[Any]) -> LedgerLocation:

@@ -55,6 +55,12 @@ def _regular(path: Path) -> Path:
         shown = one_line(str(path))
         rule, step = "a ledger is a file", "give the path of a ledger, or of a file that does not exist yet"
         raise LedgerFormat(f"{rule}, and {shown} is none; {step}", value=shown, rule=rule, next_step=step)
+    if (other := files.beside(whole)) is not None:
+        shown = one_line(str(path))
+        rule, step = "no ledger lies where a file of another ledger does", "choose another name"
+        raise LedgerFormat(
+            f"{rule}, and {shown} belongs to {one_line(other.name)}; {step}", value=shown, rule=rule, next_step=step
+        )
     return whole
 
 

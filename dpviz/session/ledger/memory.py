@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from dpviz import files
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Open
 from dpviz.session.ledger.chain import Row, broken, canonical
 from dpviz.session.ledger.witness import Note
@@ -46,7 +47,7 @@ STEP = 500
 PART = 400
 
 _MOST_USES = 5000
-_MAGIC = b"\x89DPVIZ-M"
+_MAGIC = files.MEMORY
 _HEADS = struct.Struct("<8sQ")
 _SLOT = struct.Struct("<32sIIB20s")
 _SLOTS = np.dtype([("key", "V32"), ("charge", "<u4"), ("outcome", "<u4"), ("status", "u1"), ("closed", "S20")])
@@ -198,9 +199,9 @@ class Place:
     """Where a memory is kept of one ledger, as one kind of check has found it."""
 
     def __init__(self, ledger: str, check: Check | None = None) -> None:
-        kind, folder, self._name = _named(check), folder_of_state(), _digest(ledger)
+        kind, folder, self._name = _named(check), folder_of_state(), digest(ledger)
         self._about = {"format": FORMAT, "dpviz": _version(), "ledger": ledger, "check": kind}
-        file = f"{self._name}-{_digest(str(kind))[:8]}.memory"
+        file = f"{self._name}-{digest(str(kind))[:8]}.memory"
         self.path = None if folder is None or kind is None else folder / file
 
     def load(self) -> Memory | None:
@@ -285,7 +286,7 @@ def _named(check: Check | None) -> str | None:
     return f"{module}.{name}" if found is check and module != "__main__" else None
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -301,7 +302,7 @@ def folder_of_state() -> Path | None:
             base = said if said.is_absolute() else Path.home() / ".local" / "state"
     except (KeyError, RuntimeError):
         return None
-    return base / "dpviz" / "ledgers" if base.is_absolute() else None
+    return base.joinpath(*files.REMEMBERED) if base.is_absolute() else None
 
 
 def _bytes(path: Path) -> bytes:

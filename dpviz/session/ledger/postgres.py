@@ -43,6 +43,7 @@ from dpviz.session.ledger import schema, store, tables
 from dpviz.session.ledger.chain import SERVED, broken
 from dpviz.session.ledger.owner import login
 from dpviz.session.ledger.sqlite import SqliteStore
+from dpviz.session.ledger.witness import ABSENT, Beside
 
 if TYPE_CHECKING:
     import psycopg
@@ -81,6 +82,7 @@ class Server:
     url: URL
     schema: str
     format: ClassVar[int] = SERVED
+    keeps_note: ClassVar[bool] = False
 
     @classmethod
     def of(cls, url: URL) -> Server:
@@ -110,6 +112,9 @@ class Server:
 
     def store(self, *, writable: bool = True) -> PostgresStore:
         return PostgresStore(self, writable=writable)
+
+    def beside(self) -> Beside:
+        return ABSENT
 
     def exists(self) -> bool:
         looking = self.store(writable=False)

@@ -35,11 +35,11 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from dpviz import threads
+from dpviz import files, threads
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly
 from dpviz.session.ledger import schema, store, tables, witness
 from dpviz.session.ledger.chain import FORMAT, Row, broken
-from dpviz.session.ledger.witness import Note
+from dpviz.session.ledger.witness import ABSENT, Beside, Note
 
 if sys.platform != "win32":
     import fcntl
@@ -52,7 +52,6 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _HOT = 776  # SQLITE_READONLY_ROLLBACK: a write was cut short, and is undone by who may write
 _DURABLE = ("synchronous=EXTRA", "fullfsync=1", "checkpoint_fullfsync=1")  # EXTRA is FULL and more
 _JOURNAL = "journal_mode=PERSIST"  # the journal's file stays and its head is struck out: the quickest that lasts
-_COMPANIONS = ("-wal", "-shm", "-journal", "-lock")
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,7 @@ class File:
 
     path: Path
     format: ClassVar[int] = FORMAT
+    keeps_note: ClassVar[bool] = True
 
     def __str__(self) -> str:
         return str(self.path)
@@ -106,8 +106,10 @@ class File:
             return False
         except OSError as error:
             raise self.refusal(error) from None
-        witness.forget(self.path.with_name(self.path.name + "-lock"))
         return True
+
+    def beside(self) -> Beside:
+        return ABSENT if sys.platform == "win32" else witness.beside(self.path.with_name(self.path.name + "-lock"))
 
     @contextlib.contextmanager
     def copied(self, copy: Callable[[Path], None]) -> Iterator[SqliteStore]:
@@ -138,7 +140,7 @@ class File:
             yield draft
             os.link(draft, path)
         finally:
-            for end in ("", *_COMPANIONS):
+            for end in ("", *files.COMPANIONS):
                 with contextlib.suppress(OSError):
                     draft.with_name(draft.name + end).unlink()
         if os.name == "posix":
@@ -167,6 +169,7 @@ class SqliteStore(store.Store):
 
     def __init__(self, path: Path, *, writable: bool = True, called: Path | None = None) -> None:
         self._path, self._beside = path, path.with_name(path.name + "-lock")
+        self._kept = files.Kept(path)
         self._identity = None if (found := _found(path)) is None else (found.st_dev, found.st_ino)
         self._least = self._leaving = 0  # the bytes that the file had when it was last written here, or will have
         self._turned: int | None = None
@@ -276,9 +279,11 @@ class SqliteStore(store.Store):
     def noted(self) -> Note | None:
         return witness.noted(self._beside)
 
-    def note(self, row_: tuple[int, str]) -> None:
+    def note(self, row_: tuple[int, str], *, anew: bool = False) -> None:
         there = self.noted()
-        if self.first is None or sys.platform == "win32" or (there is not None and there.chain == self.first):
+        if self.first is None or sys.platform == "win32":
+            return
+        if not anew and there is not None and there.chain == self.first:
             return
         with contextlib.suppress(OSError):
             descriptor = witness.opened(self._beside)

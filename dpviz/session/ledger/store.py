@@ -24,7 +24,7 @@ from dpviz.errors import LedgerAway, LedgerError, LedgerFormat, LedgerFull, Ledg
 from dpviz.session.ledger import rows
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.owner import login
-from dpviz.session.ledger.witness import Note
+from dpviz.session.ledger.witness import Beside, Note
 from dpviz.session.refusals import withdrawn
 
 PATIENCE = 30.0
@@ -51,6 +51,9 @@ class LedgerLocation(Protocol):
     format: ClassVar[int]
     """The format of what is made there."""
 
+    keeps_note: ClassVar[bool]
+    """Whether a note of how far a ledger had come lies beside it."""
+
     @property
     def name(self) -> str:
         """A short name."""
@@ -67,6 +70,9 @@ class LedgerLocation(Protocol):
 
     def store(self, *, writable: bool = True) -> Store:
         """The database there, to work with."""
+
+    def beside(self) -> Beside:
+        """What lies where the note of how far a ledger had come belongs; `ABSENT` where there is no such place."""
 
 
 class Store:
@@ -231,8 +237,8 @@ class Store:
         """How far the ledger had come when somebody last noted it outside the database. Ask before looking."""
         return None
 
-    def note(self, row_: tuple[int, str]) -> None:
-        """Note how far the ledger has come, where nothing is noted of it yet."""
+    def note(self, row_: tuple[int, str], *, anew: bool = False) -> None:
+        """Note how far the ledger has come, where nothing is noted of it yet; `anew`, whatever is noted."""
 
     def holder(self) -> str | None:
         """Who keeps the lock of the database, where it can be told; None where only this process does."""

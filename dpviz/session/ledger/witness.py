@@ -1,9 +1,8 @@
 """What stands in the file beside a ledger that also keeps the turns: how far it had come, and who holds it.
 
 The note of how far says which chain it is about, the number of its last row and that row's hash. It is written after
-a row is durable, so it is never ahead of the ledger: a ledger that is behind it was put back from a copy. Where the
-file is missing or cannot be read, nothing is known, and nothing is refused. Whoever wants to go on from a copy
-removes it.
+a row is durable, so it is never ahead of the ledger: a ledger that is behind it was put back from a copy. `beside` says
+what lies in its place; what that means for whoever opens a ledger, or begins one, is decided in `earlier`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from dpviz.session.ledger.chain import now
 
@@ -68,29 +67,61 @@ def note(descriptor: int, noted: Note) -> None:
     _write(descriptor, 0, noted)
 
 
-def forget(path: Path) -> None:
-    """Another ledger begins here: what was noted of the one before is about nothing any more."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            os.write(descriptor, b" " * (_SLOT - 1) + b"\n")
-        finally:
-            os.close(descriptor)
-
-
 def hold(descriptor: int) -> None:
     _write(descriptor, _SLOT, Holder.here())
 
 
 def noted(path: Path) -> Note | None:
     try:
-        return _note(_bytes(path, 0))
+        return note_of(_bytes(path, 0))
     except OSError:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What lies where the note of a ledger belongs.
+
+    state  "absent"; "noted": `note` says how far a ledger had come; "emptied": it says nothing any more; "held":
+           somebody took turns and noted nothing yet; "other": what is no note of ours, as `what` says
+    """
+
+    state: Literal["absent", "noted", "emptied", "held", "other"]
+    note: Note | None = None
+    what: str = ""
+
+
+ABSENT: Final = Beside("absent")
+
+
+def beside(path: Path) -> Beside:
+    """What lies where the note of a ledger belongs."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return ABSENT
+    except OSError:
+        return Beside("other", what="something that cannot be looked at")
+    if stat.S_ISLNK(found.st_mode):
+        return Beside("other", what="a link")
+    if not stat.S_ISREG(found.st_mode):
+        return Beside("other", what="a folder" if stat.S_ISDIR(found.st_mode) else "no file")
+    if found.st_nlink > 1:
+        return Beside("other", what="a file with another name (a hard link)")
+    try:
+        first, second = _bytes(path, 0), _bytes(path, _SLOT)
+    except OSError:
+        return Beside("other", what="a file that cannot be read")
+    if (note := note_of(first)) is not None:
+        return Beside("noted", note)
+    if not first.strip(b" \n\0"):
+        held = bool(first) and not first.strip(b"\0") and _holder(second) is not None
+        return Beside("held" if held else "emptied")
+    return Beside("other", what="a file that holds something else, or was damaged")
+
+
 @lru_cache(maxsize=16)
-def _note(text: bytes) -> Note | None:
+def note_of(text: bytes) -> Note | None:
     """What these bytes note. They are read from the file each time; only what they mean is kept."""
     try:
         found = Note(**_record(text))
@@ -103,8 +134,15 @@ def _note(text: bytes) -> Note | None:
 def holder(path: Path) -> Holder | None:
     """Who last said that it holds the turn. Ask only while somebody does."""
     try:
-        found = Holder(**_record(_bytes(path, _SLOT)))
-    except (OSError, ValueError, TypeError):
+        return _holder(_bytes(path, _SLOT))
+    except OSError:
+        return None
+
+
+def _holder(text: bytes) -> Holder | None:
+    try:
+        found = Holder(**_record(text))
+    except (ValueError, TypeError):
         return None
     texts = (found.program, found.login, found.since)
     fits = type(found.pid) is int and all(isinstance(text, str) and text.isprintable() for text in texts)
