@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import stat
+import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -46,6 +47,18 @@ def free(path: object, what: str, example: str) -> Path:
         return target  # `write` says what is wrong with it
     _check_free(place, target)
     return target
+
+
+def temporary(place: Path) -> bool:
+    """Whether a place lies in the system's folder for temporary files, whose files come and go unmissed.
+
+    The working folder is none, though Python names it where no other can be written.
+    """
+    try:
+        folder = Path(tempfile.gettempdir()).resolve()
+        return folder != Path.cwd() and place.is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):
+        return False
 
 
 JSON: Final = ".json"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import LedgerError
-from dpviz.session.ledger import Ledger, memory
+from dpviz.session.ledger import Ledger, following, memory
+from dpviz.session.ledger.locations import locate
 from dpviz.session.session import Session
 from tests.killing import Call
 from tests.ledger.test_refusals import in_our_words
@@ -92,7 +94,10 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered is this test's own, and its folder is not the one for temporary files."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
 
 
 def kept() -> list[Path]:
@@ -311,6 +316,80 @@ def test_the_word_is_true_or_false(tmp_path: Path, given: Any) -> None:
         session(tmp_path / "a.ledger", existing=given)
 
 
+# ---------------------------------------------------------------- in the folder for temporary files
+
+
+@pytest.fixture
+def passing(tmp_path: Path) -> Path:
+    folder = tmp_path / "tmp" / "of a program"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["visits", None])
+def test_a_program_that_removes_its_temporary_folder_begins_again(passing: Path, name: str | None) -> None:
+    asked = dv.Domain.integers(0, 3, column="x"), dv.Dense(1)
+    for _ in range(2):
+        for place in ("a.ledger", "b.ledger"):
+            session(passing / place, dataset=name).release(*asked)
+        shutil.rmtree(passing)
+        passing.mkdir()
+    assert kept() == []
+
+
+def test_a_long_temporary_ledger_that_was_removed_is_forgotten(passing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of a check, so that opening is quick, is no reason to refuse either."""
+    monkeypatch.setattr(following, "LEAST", 4)
+    monkeypatch.setattr(following, "STEP", 3)
+    path = passing / "visits.ledger"
+    charged(path, *range(10))
+    memory_ = memory.Place(locate(path).identity)
+    assert memory_.load() is not None
+    shutil.rmtree(passing)
+    passing.mkdir()
+    assert opened(path).is_new
+    assert memory_.load() is None
+
+
+def test_the_note_beside_a_temporary_ledger_counts_as_everywhere(passing: Path) -> None:
+    path = passing / "visits.ledger"
+    charged(path, "a")
+    path.unlink()
+    with pytest.raises(LedgerError, match="the -lock file beside it notes a ledger of 3 rows"):
+        opened(path)
+    assert opened(path, existing=False).is_new
+
+
+def test_a_ledger_that_lasts_is_named_to_one_that_does_not(tmp_path: Path, passing: Path) -> None:
+    session(tmp_path / "visits.ledger").release(dv.Domain.integers(0, 3, column="x"), dv.Dense(1))
+    with pytest.raises(LedgerError, match="this machine remembers, about the same data set"):
+        session(passing / "visits.ledger")
+    session(passing / "visits.ledger", dataset="cities")
+
+
+def test_a_temporary_copy_of_a_ledger_that_lasts_is_remembered(tmp_path: Path, passing: Path) -> None:
+    path, copy = tmp_path / "visits.ledger", passing / "copy.ledger"
+    charged(path, "a")
+    shutil.copy(path, copy)
+    charged(copy, "b")
+    with pytest.raises(LedgerError, match=f"older copy or another branch.* at {copy}"):
+        opened(path)
+
+
+def test_a_working_folder_is_not_taken_for_a_temporary_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python names it as the temporary folder where no other can be written."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    charged(tmp_path / "visits.ledger", "a")
+    assert len(kept()) == 1
+
+
+def test_a_system_without_a_temporary_folder_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: (_ for _ in ()).throw(FileNotFoundError("none")))
+    charged(tmp_path / "visits.ledger", "a")
+    assert len(kept()) == 1
+
+
 # ---------------------------------------------------------------- where nothing can be remembered
 
 
@@ -356,6 +435,17 @@ def test_a_machine_that_can_remember_nothing_works_and_the_note_still_counts(
         opened(path)
     path.with_name("visits.ledger-lock").unlink()
     assert opened(path).is_new  # nobody knows
+
+
+def test_what_another_program_puts_aside_while_somebody_looks_is_no_reason_to_refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = arranged(tmp_path, "absent", "absent", "knows")
+    found = os.listdir(str(memory.folder_of_state()))
+    for file in kept():
+        file.unlink()
+    monkeypatch.setattr(os, "listdir", lambda folder: found)  # as it was a moment ago
+    assert opened(path).is_new
 
 
 def test_kernels_that_begin_at_once_all_find_the_one_ledger(tmp_path: Path) -> None:

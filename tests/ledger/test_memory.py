@@ -811,6 +811,9 @@ def test_a_new_ledger_in_an_old_place_has_no_memory_of_the_old_one(locations: Ca
     else:
         for table in ("chain", "blob", "entry", "use", "draw"):
             edit(location, f'DROP TABLE "{table}"')
+        with pytest.raises(LedgerError, match="no ledger is at .* this machine remembers a ledger of 21 rows"):
+            again(location)
+        opened(location, check=honest, budget=10_000, existing=False)
     assert again(location).account["spent"] == "0"
     spend(again(location), "a")
     assert again(location).account["spent"] == "1"

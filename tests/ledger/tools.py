@@ -43,7 +43,8 @@ on_a_file = pytest.mark.parametrize("locations", ["sqlite"], indirect=True)
 
 def opened(location: Location, *, budget: int = 100, **more: Any) -> Ledger:
     charter: dict[str, Any] = {"charter": CHARTER, "account": {"spent": "0", "budget": str(budget)}}
-    started(location, lambda owners: Ledger.open(owners, **charter))
+    goes_on = {"existing": False} if more.get("existing") is False else {}
+    started(location, lambda owners: Ledger.open(owners, **charter, **goes_on))
     return Ledger.open(location, **charter, **more)
 
 

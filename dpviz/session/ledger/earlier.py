@@ -4,7 +4,9 @@ Two things know: the note beside a ledger (`witness`), and this machine. The mac
 ledger that was charged from here: its chain, how far it had come, its place and its data set. The name of the file
 holds digests of place, chain and data set, so a look-up lists one folder and reads what fits. The files lie beside the
 memories (`memory`), are nobody's secret, and are never ahead of what is durable in the ledger. Where they cannot be
-written (no home, a container, a folder that is read only) nothing is remembered, and everything else goes on.
+written (no home, a container, a folder that is read only) nothing is remembered, and everything else goes on. Nor is a
+ledger in the system's folder for temporary files remembered, unless it is a copy of one that is: programs make such
+ledgers and remove them again, folder and all. The note beside such a ledger counts as everywhere.
 
 A ledger in which nothing was charged is no loss, and is named by nobody.
 """
@@ -73,10 +75,12 @@ class Registry:
     identity  what tells the place from all others
     place     the same for a person
     dataset   what tells the data set from all others; None where nothing does, as for a frame without a name
+    passing   whether ledgers come and go in this place: then none is kept but a copy of one that is known
     """
 
-    def __init__(self, identity: str, place: str, dataset: str | None) -> None:
+    def __init__(self, identity: str, place: str, dataset: str | None, *, passing: bool = False) -> None:
         self._folder = folder_of_state()
+        self._passing = passing
         self._place = place
         self._at = digest(f"place {identity}")[:16]
         self._about = _NONE if dataset is None else digest(f"dataset {dataset}")[:16]
@@ -97,36 +101,41 @@ class Registry:
 
     def here(self, chain: str = "") -> list[Earlier]:
         """The ledgers that were charged in this place, but for one of this chain."""
-        return [
-            _read(path, "this machine remembers")
-            for path, at, of, _, state in self._found()
-            if at == self._at and state == "known" and of != chain[:16]
-        ]
+        return _read(
+            "this machine remembers",
+            (
+                path
+                for path, at, of, _, state in self._found()
+                if at == self._at and state == "known" and of != chain[:16]
+            ),
+        )
 
     def about(self) -> list[Earlier]:
         """The ledgers of the same data set, in other places."""
         if self._about == _NONE:
             return []
-        return [
-            _read(path, "this machine remembers, about the same data set,")
-            for path, at, _, about, state in self._found()
-            if about == self._about and at != self._at and state == "known"
-        ]
+        return _read(
+            "this machine remembers, about the same data set,",
+            (
+                path
+                for path, at, _, about, state in self._found()
+                if about == self._about and at != self._at and state == "known"
+            ),
+        )
 
     def of(self, chain: str) -> list[Earlier]:
         """What is known of this very ledger, in whatever place it was."""
-        found = [
-            _read(path, "this machine remembers")
-            for path, _, of, _, state in self._found()
-            if of == chain[:16] and state != "gone"
-        ]
+        found = _read(
+            "this machine remembers",
+            (path for path, _, of, _, state in self._found() if of == chain[:16] and state != "gone"),
+        )
         return [one for one in found if one.note is None or one.note.chain == chain]
 
     # ------------------------------------------------------------ keeping
 
     def keep(self, note: Note) -> None:
         """Remember how far the ledger in this place has come."""
-        if self._folder is None:
+        if self._folder is None or (self._passing and not self.of(note.chain)):
             return
         path = self._folder / f"{self._at}-{note.chain[:16]}-{self._about}.known"
         self._own = None
@@ -173,14 +182,22 @@ def _slot(note: Note) -> bytes:
     return text.ljust(_SLOT - 1) + b"\n"
 
 
-def _read(path: Path, knows: str) -> Earlier:
-    note, place = None, ""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        content = path.read_bytes()
-        note = witness.note_of(content[:_SLOT])
-        said = json.loads(content[_SLOT:])["place"]
-        place = said if isinstance(said, str) else ""
-    return Earlier(knows, note, place, path)
+def _read(knows: str, paths: Iterable[Path]) -> list[Earlier]:
+    """What these files say. One that another program put aside meanwhile says nothing."""
+    found = []
+    for path in paths:
+        note, place = None, ""
+        try:
+            content = path.read_bytes()
+            note = witness.note_of(content[:_SLOT])
+            said = json.loads(content[_SLOT:])["place"]
+            place = said if isinstance(said, str) else ""
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass
+        found.append(Earlier(knows, note, place, path))
+    return found
 
 
 # ---------------------------------------------------------------- refusals

@@ -157,7 +157,7 @@ class Ledger:
         ledger_location, made = locate(held), False
         called, identity = str(ledger_location), ledger_location.identity
         about = canonical([charter["dataset"], charter["schema"]], "charter") if recognised else None
-        registry = Registry(identity, called, about)
+        registry = Registry(identity, called, about, passing=ledger_location.passing)
         if not ledger_location.exists() and begins(ledger_location, registry, Place(identity, check), existing):
             if existing:
                 raise no_ledger(called, "does not exist", "give the place of the ledger, or leave out existing=True")
@@ -829,7 +829,7 @@ REMEMBERS = "this machine remembers"
 
 def begins(location: LedgerLocation, registry: Registry, place: Place, existing: bool | None) -> bool:
     """Whether a ledger begins here: refused where an earlier one is known, unless existing=False says that it is."""
-    beside, memory = location.beside(), place.load()
+    beside, memory = location.beside(), None if location.passing else place.load()
     found = registry.here() + registry.about()
     if beside.note is not None and all(one.note != beside.note for one in found):
         found.insert(0, Earlier(BESIDE, beside.note))
@@ -846,6 +846,7 @@ def begins(location: LedgerLocation, registry: Registry, place: Place, existing:
         raise earlier.begun_anew(str(location), found)
     if found:
         registry.put_aside(found, "left")
+    if not existing:
         place.forget()
     return True
 
@@ -869,7 +870,10 @@ def _known(
     others, same = [one for one in registry.here(chain) if one.charged], registry.of(chain)
     if beside.note is not None and beside.note.chain != chain:
         others = [one for one in (Earlier(BESIDE, beside.note),) if one.charged] + others
-    memory, noted = place.load(), beside.note if beside.note is not None and beside.note.chain == chain else None
+    memory = place.load()
+    if location.passing and memory is not None and memory.note.chain != chain:
+        memory = None
+    noted = beside.note if beside.note is not None and beside.note.chain == chain else None
     if memory is not None and memory.note.chain != chain and not others:
         others = [Earlier(REMEMBERS, memory.note)]
     notes = [one.note for one in same] + [noted, None if memory is None else memory.note]
@@ -896,7 +900,8 @@ def _known(
             store.note((seq, hash_), anew=True)
     elif others:
         raise earlier.another(called, others)
-    elif ahead and not behind(noted):  # what the note beside it says is told by the look that follows
+    elif ahead and not behind(noted) and not behind(None if memory is None else memory.note):
+        # what the note beside it says, or the check that is remembered, is told by the look that follows
         raise earlier.older(called, seq, ahead)
     elif emptied:
         raise earlier.emptied(called)

@@ -83,6 +83,7 @@ class Server:
     schema: str
     format: ClassVar[int] = SERVED
     keeps_note: ClassVar[bool] = False
+    passing: ClassVar[bool] = False
 
     @classmethod
     def of(cls, url: URL) -> Server:

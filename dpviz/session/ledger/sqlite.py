@@ -66,6 +66,10 @@ class File:
         return str(self.path)
 
     @property
+    def passing(self) -> bool:
+        return files.temporary(self.path)
+
+    @property
     def name(self) -> str:
         return self.path.name
 

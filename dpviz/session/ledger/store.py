@@ -55,6 +55,10 @@ class LedgerLocation(Protocol):
     """Whether a note of how far a ledger had come lies beside it."""
 
     @property
+    def passing(self) -> bool:
+        """Whether ledgers come and go there, so that this machine keeps none of them in mind."""
+
+    @property
     def name(self) -> str:
         """A short name."""
 

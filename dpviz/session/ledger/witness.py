@@ -55,7 +55,14 @@ class Holder:
 
 def opened(path: Path) -> int:
     """The file to take turns with, made where it is missing. Links are not followed: it is written to."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags | os.O_EXCL, 0o666)
+    except FileExistsError:
+        descriptor = os.open(path, flags, 0o666)
+    else:  # at once, before the turn is waited for: a file that stays empty was emptied
+        with contextlib.suppress(OSError):
+            hold(descriptor)
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
         os.close(descriptor)
