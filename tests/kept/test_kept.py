@@ -77,13 +77,27 @@ def opened(kept: Path, name: str, folder: Path) -> Session:
 
 
 def as_written(kept: Path, release: dv.Release) -> Any:
-    """What a release tells, in the words that were written down; a list says the same now, and how sure it is."""
+    """What a release tells, in the words that were written down; a list says the same now, and how sure it is, and a
+    file says of itself that no ledger confirms it."""
     told = json.loads(json.dumps(shown(release)))
+    if release.doubt:
+        told = without_doubt(told, f"# {release.doubt}\n")
     if release.max_items is not None and kept.name not in SAID_TODAY:
         assert len(release.sureness()) == 2
         told["sentence"] = as_it_was(told["sentence"])
         told["csv"] = {beta: without_sureness(release, beta, written) for beta, written in told["csv"].items()}
     return told
+
+
+def without_doubt(told: dict[str, Any], said: str) -> dict[str, Any]:
+    """The same without the line that every table begins with, of a part or of the whole."""
+    assert "csv" in told or "parts" in told
+    if "parts" in told:
+        return {**told, "parts": {name: without_doubt(part, said) for name, part in told["parts"].items()}}
+    tables = told["csv"] if isinstance(told["csv"], dict) else {"": told["csv"]}
+    assert all(table.count(said) == 1 for table in tables.values())
+    bare = {beta: table.replace(said, "") for beta, table in tables.items()}
+    return {**told, "csv": bare if isinstance(told["csv"], dict) else bare[""]}
 
 
 def as_it_was(sentence: str) -> str:

@@ -392,7 +392,7 @@ def test_the_log_of_a_ledger_that_is_gone_is_not_taken_for_a_new_one(tmp_path: P
     ledger = opened(path)
     spend(ledger, "a")
     path.unlink()
-    assert opened(path).is_new, "a journal that was gone through holds nothing"
+    assert opened(path, existing=False).is_new, "a journal that was gone through holds nothing"
 
 
 def test_a_ledger_that_stays_locked_is_refused_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
