@@ -657,6 +657,7 @@ FILLED = {
     ),
     'dv.Unit("user", max_bins=...)': 'dv.Unit("user", max_bins=3)',
     "dv.Tree(...)": "dv.Tree(1)",
+    "dv.load(path, ledger=...)": 'dv.load(release.save("kept.json"), ledger=session)',
     "dv.report(..., keys=[...])": "dv.report([compact], path, keys=[1])",
     "release.sum([...])": "release.sum([1, 2])",
     "dv.Domain.times(...)": 'dv.Domain.times("2012", "2013", by="month", column="x")',
