@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -50,7 +50,7 @@ class Paid:
     price: str
     title: str
     teaching: int | None = None
-    unchecked: bool = False
+    unchecked: bool = field(default=False, compare=False)
 
     @property
     def text(self) -> str:

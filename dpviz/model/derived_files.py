@@ -114,7 +114,7 @@ def _paid(data: Mapping[str, Any]) -> Paid:
     for one in (number, use, teaching):
         if one is not None and type(one) is not int:
             raise TypeError
-    return Paid(number, use, _text(data["price"]), _text(data["title"]), teaching)
+    return Paid(number, use, _text(data["price"]), _text(data["title"]), teaching, unchecked=teaching is None)
 
 
 def _chance(data: Mapping[str, Any]) -> Chance:

@@ -52,6 +52,7 @@ SHOWN: dict[str, Callable[[Release, Path], str]] = {
     "difference": lambda release, folder: repr(release.difference([0], [1])),
     "share": lambda release, folder: repr(release.share([0], [0, 1])),
     "JSON of a sum": lambda release, folder: json.dumps(release.sum([0, 1]).to_json()),
+    "CSV of a sum": lambda release, folder: str(release.sum([0, 1]).to_csv()),
     "frame of a sum": lambda release, folder: f"origin {release.sum([0, 1]).to_frame().attrs.get('origin')}",
 }
 
@@ -183,3 +184,19 @@ def test_a_combination_names_the_answer_that_is_unchecked_and_so_does_whatever_i
         ]
         assert [SAID in text.lower() for text in texts] == [there] * len(texts)
     assert "entry 2 (ε = 0.1, origin unchecked)" in both.sentence and "entry 1 (ε = 0.1)" in both.sentence
+
+
+def test_a_derived_value_that_was_loaded_says_so(session: Session, tmp_path: Path) -> None:
+    total = session.release(BINS, dv.Dense(1)).sum([0, 1])
+    read = dv.load_derived(total.save(tmp_path / "total.json"))
+    assert SAID not in repr(total) and SAID in repr(read)
+    assert read == total  # in every number
+
+
+def test_combined_answers_that_were_loaded_say_so_unless_their_ledger_confirms_them(
+    session: Session, tmp_path: Path
+) -> None:
+    both = dv.combine(session.release(BINS, dv.Dense(1)), session.release(BINS, dv.Dense(1), key="again"))
+    path = both.save(tmp_path / "both.json")
+    assert SAID in dv.load_derived(path).to_csv()
+    assert SAID not in dv.load_derived(path, ledger=session).to_csv()
