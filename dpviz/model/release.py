@@ -110,8 +110,9 @@ class Release(Askable):
 
     @property
     def doubt(self) -> str:
-        """`Origin unchecked: ...` where nobody can tell that a ledger made this release; else nothing."""
-        return DOUBT if self.origin == UNCHECKED else ""
+        """`Origin unchecked: ...` where nobody can tell that a ledger made this release; else nothing. A teaching draw
+        has no ledger, and says itself that it protects nobody."""
+        return DOUBT if self.origin == UNCHECKED and self.teaching is None else ""
 
     @property
     def kept_in(self) -> object | None:
