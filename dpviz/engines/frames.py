@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow  # type: ignore[import-untyped]
 
-from dpviz.engines.pandas_source import inferred
+from dpviz.engines.pandas_source import as_held, inferred
 from dpviz.engines.reading import NONE, Plain, label_of, read, read_written
 from dpviz.engines.written import LONGEST, Format
 from dpviz.errors import unwritable
@@ -26,6 +26,7 @@ def column(values: Any, kind: str | None = None) -> Any:
     """
     if isinstance(values, pd.arrays.NumpyExtensionArray) or isinstance(values.dtype, pd.SparseDtype):
         values = np.asarray(values)
+    values = as_held(values)
     dtype = values.dtype
     if isinstance(dtype, pd.PeriodDtype):  # nothing can be asked of it, and DuckDB has no such type
         return pyarrow.nulls(len(values), pyarrow.duration("us"))

@@ -332,12 +332,38 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
     for name, column in held.take().items():
         array: Any = column.array
         plain = isinstance(array, pd.arrays.NumpyExtensionArray)
-        cells[str(name)] = np.asarray(array).copy() if plain else array.copy()
+        cells[str(name)] = as_held(np.asarray(array) if plain else array).copy()
     return cells
+
+
+def _uncounted(kind: Any) -> str:
+    """What an Arrow type is called that holds no numbers, texts or times; nothing for one that does."""
+    from pyarrow import types  # type: ignore[import-untyped]
+
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return "binary"
+    if types.is_binary_view(kind):
+        return "binary"
+    if types.is_nested(kind):
+        return str(kind).partition("<")[0]
+    return ""
+
+
+def as_held(array: Any) -> Any:
+    """A column's array in a type that is read without a look at its values: views of texts as texts, which pandas
+    cannot take apart where one is missing."""
+    import pyarrow
+
+    kind = getattr(array.dtype, "pyarrow_dtype", None)
+    if kind is None or not pyarrow.types.is_string_view(kind):
+        return array
+    return pd.arrays.ArrowExtensionArray(pyarrow.chunked_array(pyarrow.array(array).cast(pyarrow.large_string())))
 
 
 def inferred(dtype: Any) -> str:
     """The kind that a dtype stands for, where none is declared."""
+    if isinstance(dtype, pd.ArrowDtype) and (kind := _uncounted(dtype.pyarrow_dtype)):
+        return kind
     if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
         return "time"
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None and dtype.categories.dtype.kind in "mM":
