@@ -22,10 +22,14 @@ _states = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test is on a machine that remembers no ledger of another one."""
-    folder = os.path.join(_state.name, str(next(_states)))
-    monkeypatch.setenv("XDG_STATE_HOME", folder)
+def nothing_is_remembered() -> Iterator[None]:
+    """Each test is on a machine that remembers no ledger of another one.
+
+    It has a patch of its own: pytest's `monkeypatch` is taken back last where it is asked for first.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", os.path.join(_state.name, str(next(_states))))
+        yield
 
 
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)

@@ -13,6 +13,7 @@ from dpviz.model.answers import Table
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.release import Release
+from dpviz.model.terms import SESSION, TEACHING
 
 PERSON_YEAR = dv.Unit("row", noun="person-year")
 VISITS = Domain.integers(0, 40, column="visits", overflow=True)
@@ -35,6 +36,7 @@ def released(
         number=number if teaching is None else None,
         key="ab" * 32,
         teaching=teaching,
+        origin=SESSION if teaching is None else TEACHING,
     )
 
 

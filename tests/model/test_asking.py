@@ -494,7 +494,7 @@ def test_many_questions_are_asked_at_once() -> None:
 
 
 def test_it_says_what_it_rests_on_and_that_it_is_free() -> None:
-    release = replace(shown_release(), number=3)
+    release = replace(shown_release(), number=3, origin="session")
     asked = release.range(0, 1)
     assert isinstance(asked, Derived)
     assert repr(asked).endswith("Rests on entry 3 (ε = 1); costs nothing more.>")

@@ -93,7 +93,7 @@ def test_a_saved_answer_sends_the_same_when_it_is_read_again(tmp_path: Path) -> 
     session = dv.Session(FRAME, dv.Unit("row"), dv.Budget("90", "1e-3"), tmp_path / "parts.ledger")
     for at, (question, mechanism) in enumerate(CASES[:5]):
         release = session.release(question, mechanism, by=months)
-        assert picture(dv.load(release.save(tmp_path / f"{at}.json"))) == picture(release)
+        assert picture(dv.load(release.save(tmp_path / f"{at}.json"), ledger=session)) == picture(release)
 
 
 def test_more_values_than_are_drawn_have_the_table_alone() -> None:
