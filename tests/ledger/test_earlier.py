@@ -360,6 +360,20 @@ def test_the_note_beside_a_temporary_ledger_counts_as_everywhere(passing: Path) 
     assert opened(path, existing=False).is_new
 
 
+def test_an_opening_brings_a_note_up_to_date_that_a_killed_program_left_behind(passing: Path) -> None:
+    """Between a write and its note a program may end; an older copy is an older copy all the same."""
+    path = passing / "visits.ledger"
+    beside = path.with_name("visits.ledger-lock")
+    charged(path, "a", "b")
+    older, noted = path.read_bytes(), beside.read_bytes()
+    charged(path, "c")
+    beside.write_bytes(noted)
+    opened(path).detach()
+    path.write_bytes(older)
+    with pytest.raises(LedgerError, match="older"):
+        opened(path)
+
+
 def test_a_ledger_that_lasts_is_named_to_one_that_does_not(tmp_path: Path, passing: Path) -> None:
     session(tmp_path / "visits.ledger").release(dv.Domain.integers(0, 3, column="x"), dv.Dense(1))
     with pytest.raises(LedgerError, match="this machine remembers, about the same data set"):

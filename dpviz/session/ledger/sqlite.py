@@ -287,8 +287,8 @@ class SqliteStore(store.Store):
         there = self.noted()
         if self.first is None or sys.platform == "win32":
             return
-        if not anew and there is not None and there.chain == self.first:
-            return
+        if not anew and there is not None and there.chain == self.first and there.seq >= row_[0]:
+            return  # one that is behind is of a program that ended between a write and its note
         with contextlib.suppress(OSError):
             descriptor = witness.opened(self._beside)
             try:
