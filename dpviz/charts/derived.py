@@ -25,10 +25,10 @@ from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.error import SURENESS
 
 PERCENT: Final = 100
-"""What a share is multiplied by before it is drawn."""
+"""The factor of a share before it is drawn."""
 
 MOST: Final = 40
-"""So many values are drawn below each other at most."""
+"""The largest number of values that are drawn below each other."""
 
 ROW: Final = 46
 """Pixels from value to value."""
@@ -49,7 +49,7 @@ def of_derived(values: DerivedTable, *, theme: Theme = "light", width: int = 700
     Parameters
     ----------
     values : DerivedTable
-        What was asked of one or two answers; the first forty are drawn. Shares are drawn in percent.
+        The derived values; the first forty are drawn. Shares are drawn in percent.
     theme : {"light", "dark"}
         The colours.
     width : int, default 700
@@ -159,7 +159,7 @@ def seed_of(rows: Sequence[Derived]) -> int | None:
 
 
 def sentences_of(rows: Sequence[Derived], remarked: Sequence[Derived] | None = None) -> list[str]:
-    """What the values rest on, what biases them, and what must be known besides, each sentence once.
+    """The answers that the values rest on, their bias, and remarks, each sentence once.
 
     remarked  whose remarks are listed; left out, those of all rows. Where all rows are alike but for their remarks, one
               of them says the rest

@@ -337,7 +337,7 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
 
 
 def _uncounted(kind: Any) -> str:
-    """What an Arrow type is called that holds no numbers, texts or times; nothing for one that does."""
+    """The name of an Arrow type that holds no numbers, texts or times; empty for one that does."""
     from pyarrow import types  # type: ignore[import-untyped]
 
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):

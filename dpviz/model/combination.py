@@ -197,7 +197,7 @@ class Combined(Askable):
 
     @property
     def axis(self) -> Axis:
-        """What the rows are: those of either answer, or the keys that one of them shows."""
+        """The rows of either answer, or the keys that one of them shows."""
         subject, axis = self._subject, self.first.axis
         if not isinstance(subject.answer.every(subject.reading), AllKeys):
             return axis

@@ -1,6 +1,6 @@
 """Derived values as they are read from a file that `Derived.save`, `DerivedTable.save` or `Combined.save` wrote.
 
-What a file says is shown as it is: its checksum reveals damage and is no signature. Every part is checked for its type,
+A file is shown as it is: its checksum reveals damage and is no signature. Every part is checked for its type,
 and what a value says in words is made from these parts anew.
 """
 
