@@ -199,7 +199,7 @@ def writable(number: Fraction) -> bool:
 
 
 def unwritten(number: Fraction, name: str) -> tuple[str, str, str]:
-    """What a refusal says of a number that is not `writable`: its value without its digits, the rule, the next step."""
+    """The refusal of a number that is not `writable`: its value without its digits, the rule, the next step."""
     if LEAST <= abs(number) < MOST:
         return "a longer one", f"{name} must be a number of at most {LONGEST:,} characters", "write fewer digits"
     if abs(number) >= MOST:

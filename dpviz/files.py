@@ -229,7 +229,7 @@ def beside(path: Path) -> Path | None:
 
 
 def belongs(place: Path) -> str:
-    """What a place is to a ledger, in words; empty where it has nothing to do with one. Links lead to the place."""
+    """The role of a place for a ledger, in words; empty where it has none. Links lead to the place."""
     if _is_ledger(place):
         return "is a ledger, or the place of one"
     if (ledger := beside(place)) is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["doctor_visits", "flights"]
 
 NAMES: Final = ("doctor visits", "flights")
-"""What the data sets are called, each by the frame that it comes in."""
+"""The names of the data sets, each by the frame that it comes in."""
 
 
 def __getattr__(name: str) -> Any:

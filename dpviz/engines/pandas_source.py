@@ -340,9 +340,8 @@ def _uncounted(kind: Any) -> str:
     """The name of an Arrow type that holds no numbers, texts or times; empty for one that does."""
     from pyarrow import types  # type: ignore[import-untyped]
 
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return "binary"
-    if types.is_binary_view(kind):
+    binary = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
+    if any(holds(kind) for holds in binary):
         return "binary"
     if types.is_nested(kind):
         return str(kind).partition("<")[0]
@@ -352,10 +351,12 @@ def _uncounted(kind: Any) -> str:
 def as_held(array: Any) -> Any:
     """A column's array in a type that is read without a look at its values: views of texts as texts, which pandas
     cannot take apart where one is missing."""
-    import pyarrow
-
     kind = getattr(array.dtype, "pyarrow_dtype", None)
-    if kind is None or not pyarrow.types.is_string_view(kind):
+    if kind is None:
+        return array
+    import pyarrow  # which pandas needs for such a column alone
+
+    if not pyarrow.types.is_string_view(kind):
         return array
     return pd.arrays.ArrowExtensionArray(pyarrow.chunked_array(pyarrow.array(array).cast(pyarrow.large_string())))
 

@@ -626,7 +626,7 @@ def quantile_bound(flips: Flips, psi: Fraction) -> float:
 
 
 LOGS: Final = 256
-"""So many places of a logarithm are known."""
+"""The number of places of a logarithm that are known."""
 
 FEW_POWERS: Final = 64
 """Up to so many factors 1 + alpha are multiplied out; the logarithms of more are added."""

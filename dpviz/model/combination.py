@@ -258,7 +258,7 @@ class Combined(Askable):
             self.sentence,
             f"intervals fail at most {level} of the time",
         ]
-        return table(about, self.to_frame(beta), path)
+        return table(about, lambda: self.to_frame(beta), path)
 
     @single_arguments
     def save(self, path: str | Path) -> Path:

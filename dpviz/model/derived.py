@@ -370,7 +370,7 @@ class DerivedTable(Sequence[Derived]):
             f"intervals fail at most {text(row.beta)} of the time, {row.among_text}" for row in self.rows
         )
         about = [*["not private: seeded teaching draw"] * seeded, *self.notes, *missed]
-        return table(about, self.to_frame(), path)
+        return table(about, self.to_frame, path)
 
     @single_arguments
     def save(self, path: str | Path) -> Path:

@@ -28,7 +28,7 @@ from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.question import Question, canonical
-from dpviz.model.spreadsheet import comment, csv_text
+from dpviz.model.spreadsheet import table
 from dpviz.model.sum_errors import pair_of
 from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used
 from dpviz.noise.bits import SystemBits, TeachingBits
@@ -447,21 +447,15 @@ class Release(Askable):
         "C#",2,2,2,2,2
         <BLANKLINE>
         """
-        place = None if path is None else files.of_format(path, "a table", "visits.csv", files.CSV)
-        content = comment("not private: seeded teaching draw" if self.teaching is not None else self.promise)
-        if self.doubt:
-            content += comment(self.doubt)
-        if self.sentence:
-            content += comment(self.sentence)
-        for sentence in self.sureness(beta):
-            content += comment(sentence)
-        if self.valued:
-            content += comment(f"intervals fail at most {text(probability(beta, 'beta', zero=False))} of the time")
-        content += csv_text(self.to_frame(beta))
-        if place is None:
-            return content
-        files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")
-        return None
+        level = text(probability(beta, "beta", zero=False))
+        about = [
+            "not private: seeded teaching draw" if self.teaching is not None else self.promise,
+            self.doubt,
+            self.sentence,
+            *self.sureness(beta),
+            f"intervals fail at most {level} of the time" * self.valued,
+        ]
+        return table(filter(None, about), lambda: self.to_frame(beta), path)
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,13 +76,15 @@ def csv_text(frame: pd.DataFrame) -> str:
     return "\n".join([heads, *map(",".join, zip(*columns, strict=True))]) + "\n"
 
 
-def table(about: Iterable[str], frame: pd.DataFrame, path: object = None) -> str | None:
-    """Write the frame as CSV below comment lines, one for each sentence of `about`; without a path return the text.
+def table(about: Iterable[str], frame: Callable[[], pd.DataFrame], path: object = None) -> str | None:
+    """Write a frame as CSV below comment lines, one for each sentence of `about`; without a path return the text.
+
+    The name of the file is checked before the frame is made.
 
     Raises ParameterError where the name of the file promises another format, or the file cannot be written.
     """
     place = None if path is None else files.of_format(path, "a table", "visits.csv", files.CSV)
-    content = "".join(map(comment, about)) + csv_text(frame)
+    content = "".join(map(comment, about)) + csv_text(frame())
     if place is None:
         return content
     files.write(place, content.encode("utf-8", "backslashreplace"), "a CSV file", "visits.csv")

@@ -49,7 +49,7 @@ class _Open:
 
 @dataclass
 class _Ledger:
-    """What the rows so far say."""
+    """The state of a ledger after the rows so far."""
 
     charter: Mapping[str, Any]
     filter: Filter
@@ -92,7 +92,7 @@ def _named(content: Mapping[str, Any]) -> str:
 
 
 def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Callable[[Answer], bytes]) -> str:
-    """What is wrong with a row; nothing where it agrees with itself."""
+    """The fault of a row, in words; empty where it agrees with itself."""
     match kind:
         case "charge":
             ledger.charged[content["number"]] = (content["key"], content["charge"])
@@ -122,7 +122,7 @@ def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Calla
 
 
 def _charged(ledger: _Ledger, body: Mapping[str, Any]) -> str:
-    """What was charged and perhaps never answered says no revision, so it is known of a first revision alone."""
+    """The fault of a charge, which may have no answer and says no revision: a first revision alone is held."""
     bound = _bound_again(body, ledger) if "question" in body else None
     if bound is None or bound.mechanism.revision != 1:
         return ""
@@ -150,7 +150,7 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
 
 
 def _said(content: bytes) -> dict[str, Any] | None:
-    """What an answer says of itself, whether this dpviz reads all of it or not; None where it is of a later format."""
+    """The parts of an answer, whether this dpviz reads all of them or not; None where it is of a later format."""
     from dpviz.model.release import checked
 
     try:
@@ -228,7 +228,7 @@ def _opening(ledger: _Ledger, body: Mapping[str, Any]) -> str:
 
 
 def _use(opened: _Open, body: Mapping[str, Any]) -> Use | None:
-    """What a use was asked for; None where it closes the sub-session, or cannot be read."""
+    """The question of a use; None where it closes the sub-session, or cannot be read."""
     kind = OPENINGS.get(opened.body.get("mechanism", {}).get("name"))
     if kind is None or "mechanism" not in body:
         return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,22 @@ def test_a_type_answers_or_is_refused_whatever_its_values(name: str, domain: dv.
             for values in ([usual], [usual, None], [odd], [None, None], [], [usual, odd, None])
         }
         assert len(refused) == 1, (form, name)
+
+
+def test_a_frame_without_columns_of_arrow_is_counted_where_arrow_is_not_installed(tmp_path: Path) -> None:
+    """dpviz itself does not need pyarrow, which the extra `engines` brings."""
+    code = """
+import sys
+sys.modules["pyarrow"] = None
+import pandas as pd
+import dpviz as dv
+frame = pd.DataFrame({"x": [0, 1, 1], "t": pd.Series(["a", "b", "b"], dtype=object), "c": pd.Categorical(list("abb"))})
+session = dv.Session(frame, dv.Unit("t"), dv.Budget(300), "arrowless.ledger")
+print(session.release(dv.Domain.integers(0, 1, column="x"), dv.Dense(100)).values)
+print(session.release(dv.Domain.categories(["a", "b"], column="c"), dv.Dense(100)).values)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split("\n")) == (0, ["[1, 1]", "[1, 1]", ""]), done.stderr
 
 
 @pytest.mark.parametrize("name", ["string", "large string", "string view"])

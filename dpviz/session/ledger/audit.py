@@ -38,7 +38,7 @@ Check: TypeAlias = Callable[[Step], bool]
 """Whether a step follows. The ledger itself knows no arithmetic; whoever wrote the accounts does."""
 
 Answer: TypeAlias = Mapping[str, object]
-"""What a row says of an answer: its text, or where it is kept."""
+"""The answer in a row: its text, or where it is kept."""
 
 Holds: TypeAlias = Callable[[Iterable[Row], Callable[[Answer], bytes]], None]
 """Holds each entry against what it paid for, given the rows of a chain that adds up, and what gives their answers.

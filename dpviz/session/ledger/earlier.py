@@ -1,4 +1,4 @@
-"""What is known of an earlier ledger, so that nobody begins again, or goes on from a copy, without saying so.
+"""Records of an earlier ledger, so that nobody begins again, or goes on from a copy, without saying so.
 
 Two things know: the note beside a ledger (`witness`), and this machine. The machine keeps one small file for each
 ledger that was charged from here: its chain, how far it had come, its place and its data set. The name of the file
@@ -124,7 +124,7 @@ class Registry:
         )
 
     def of(self, chain: str) -> list[Earlier]:
-        """What is known of this very ledger, in whatever place it was."""
+        """The records of this very ledger, in whatever place it was."""
         found = _read(
             "this machine remembers",
             (path for path, _, of, _, state in self._found() if of == chain[:16] and state != "gone"),
