@@ -46,6 +46,7 @@ WIDE: Final = "decimal(38, 0)"
 MOST_PLAIN: Final = 10**38
 """Plain whole numbers in texts lie between this and its negative."""
 DOUBLE: Final = np.dtype(np.float64)
+HALF: Final = np.dtype(np.float16)
 FARTHEST: Final = 10**7
 """Days: any bin of times lies nearer to 1970."""
 
@@ -79,10 +80,11 @@ class Read(ABC):
         """The float of 64 bits that is nearest to the number, null where there is none."""
 
 
-def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None) -> Read:
+def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None, half: bool = False) -> Read:
     """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them.
 
-    odd  where values were read from texts when the table was opened: whether one was there and could not be read
+    odd   where values were read from texts when the table was opened: whether one was there and could not be read
+    half  whether the floats are those of 16 bits, which no engine has and which are held in 32
     """
     dtype = value.type()
     if kind == "time":
@@ -101,7 +103,7 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = N
         return Decimals.of(value)
     if dtype.is_boolean():
         value, dtype = value.cast("int8"), ibis.dtype("int8")
-    held, raw = np.dtype(str(dtype.copy(nullable=True))), value
+    held, raw = HALF if half else np.dtype(str(dtype.copy(nullable=True))), value
     if dtype.is_floating():
         value = ibis.cases((value.isnan(), ibis.null(dtype)), else_=value)
     return Numbers(value, held, raw, odd)
@@ -343,7 +345,9 @@ class Numbers(Read):
         """A value of this type, written so that the engine reads it and no other."""
         if self.whole:
             return ibis.literal(int(value), "uint64" if self.dtype == np.uint64 else "int64")
-        return ibis.literal(str(value).replace("inf", "Infinity")).cast(self.dtype.name)
+        if self.dtype == HALF:  # in the digits of the type that holds it
+            value = np.float32(value)
+        return ibis.literal(str(value).replace("inf", "Infinity")).cast(value.dtype.name)
 
     def _reaches(self, limit: Any) -> Any:
         """Whether a value is at least the limit, which may lie beyond this type. NaN may be, or not."""

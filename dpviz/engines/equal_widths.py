@@ -63,7 +63,10 @@ class EqualWidths:
         count, width = len(edges) - 1, edges[1] - edges[0]
         if not FEWEST <= count <= MOST or any(edge != edges[0] + place * width for place, edge in enumerate(edges)):
             return None
-        if any(not -EXACT < limit < EXACT for limit in limits):
+        plain = (
+            limit.item() if isinstance(limit, np.generic) else limit for limit in limits
+        )  # short floats end sooner
+        if any(not -EXACT < limit < EXACT for limit in plain):
             return None
         parts = lcm(edges[0].denominator, width.denominator)
         begin, step = int(edges[0] * parts), int(width * parts)

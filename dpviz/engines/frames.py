@@ -33,13 +33,23 @@ def column(values: Any, kind: str | None = None) -> Any:
     if isinstance(dtype, pd.CategoricalDtype) and inferred(dtype) == "time":
         return column(values.categories.array.take(np.asarray(values.codes), allow_fill=True), kind)
     if inferred(dtype) != "text" or (dtype.kind == "b" and not isinstance(dtype, pd.CategoricalDtype)):
-        return pyarrow.array(values, from_pandas=True)
+        return _wide(pyarrow.array(_in_order(values), from_pandas=True))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return pyarrow.array(values, from_pandas=True).cast(pyarrow.large_string())
     listed: Any = read(np.asarray(values, dtype=object) if kind == "number" else values, kind or "text")
     names = [_digits(value) if kind == "number" else label_of(value) for value in listed.plain]
     held = [None if name is None or unwritable(name) else name for name in names]
     return pyarrow.array(held, pyarrow.large_string()).take(pyarrow.array(listed.codes, mask=listed.codes == NONE))
+
+
+def _in_order(values: Any) -> Any:
+    """NumPy's numbers with their bytes as this machine has them, as Arrow wants them."""
+    return values.astype(values.dtype.newbyteorder("=")) if isinstance(values, np.ndarray) else values
+
+
+def _wide(array: Any) -> Any:
+    """Floats of 16 bits in 32, for DuckDB has no shorter ones."""
+    return array.cast(pyarrow.float32()) if pyarrow.types.is_float16(array.type) else array
 
 
 def written(values: Any, format: Format) -> tuple[Any, Any]:

@@ -99,8 +99,8 @@ class IbisSource(Unstored, Source):
     """
 
     __slots__ = (
-        "_engine", "_engine_name", "_files", "_given", "_marks", "_odd", "_prepared", "_schema", "_shape", "_shown",
-        "_stored", "_table", "_top", "_untyped",
+        "_engine", "_engine_name", "_files", "_given", "_halves", "_marks", "_odd", "_prepared", "_schema", "_shape",
+        "_shown", "_stored", "_table", "_top", "_untyped",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +118,7 @@ class IbisSource(Unstored, Source):
         odd: Mapping[str, str] | None = None,
         written: Mapping[str, str] | None = None,
         index: Iterable[str] = (),
+        halves: Iterable[str] = (),
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -143,7 +144,8 @@ class IbisSource(Unstored, Source):
         self._given = held
         self._shape = withhold_errors(_shape, held, self._engine)
         self._table = held = withhold_errors(_opened, held, self._engine)
-        every = withhold_errors(_stored, held)
+        self._halves = frozenset(halves)
+        every = withhold_errors(_stored, held) | dict.fromkeys(self._halves, "float16")
         self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
         for column in columns:
@@ -340,7 +342,7 @@ class IbisSource(Unstored, Source):
 
     @property
     def _reading(self) -> Reading:
-        return Reading(self._marks, self._odd)
+        return Reading(self._marks, self._odd, self._halves)
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count or sum up rows, of users inside the unit's bounds, in the engine. Filters come first, then the bounds.
@@ -380,12 +382,14 @@ def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
 class Reading:
     """How the texts of a table are read.
 
-    marks  what stands before fractions and between thousands
-    odd    by column that was read by a format, the column that says where a text is there and could not be read
+    marks   what stands before fractions and between thousands
+    odd     by column that was read by a format, the column that says where a text is there and could not be read
+    halves  the columns whose floats are those of 16 bits
     """
 
     marks: Marks = PLAIN
     odd: Mapping[str, str] = field(default_factory=dict)
+    halves: frozenset[str] = frozenset()
 
 
 def _prepared(
@@ -431,7 +435,9 @@ def asked(
         reading.marks,
     )
     odd = {name: table[column] for name, column in reading.odd.items()}
-    cells = {name: read(table[name], kinds[name], found.get(name), odd.get(name)) for name in names}
+    cells = {
+        name: read(table[name], kinds[name], found.get(name), odd.get(name), name in reading.halves) for name in names
+    }
     passing = [rule for name, condition in question.where.items() for rule in cells[name].passes(condition)]
     fallback = question.fallback
     if need in (StatisticKind.ONES, StatisticKind.BITS):

@@ -258,11 +258,17 @@ def formats_of(schema: Mapping[str, Declared] | None, columns: Sequence[Column])
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """How texts are read: by column the format of its dates, and the column that tells which of them are malformed."""
+    """How texts are read: by column the format of its dates, and the column that tells which of them are malformed.
+
+    halves     the columns of floats of 16 bits, which an engine holds in 32
+    text_file  whether all columns are texts of a file
+    """
 
     marks: Marks = PLAIN
     formats: Mapping[str, Format] = field(default_factory=dict)
     odd: Mapping[str, str] = field(default_factory=dict)
+    halves: frozenset[str] = frozenset()
+    text_file: bool = False
 
     @classmethod
     def declared(

@@ -14,6 +14,7 @@ import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -27,6 +28,7 @@ from dpviz.kinds import is_a
 from dpviz.model.source import Source
 
 if TYPE_CHECKING:
+    from dpviz.engines.parquet_types import Lost
     from dpviz.engines.schema import Read
 
 __all__ = ["duckdb", "ibis", "spark"]
@@ -161,9 +163,9 @@ def duckdb(
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")
-        opened, files, csv = _files(path, dialect, schema)
-        untyped, own = csv is not None, _stem(path)
-        measured, read = untyped, csv or read
+        opened, files, read = _files(path, dialect, schema)
+        untyped, own = read.text_file, _stem(path)
+        measured = untyped
     else:
         _no_dialect(dialect)
         if path:
@@ -180,6 +182,7 @@ def duckdb(
         elif is_columns(held):
             check_distinct(withhold_errors(_names, held), "DuckDB")
             opened, own = _readable(_columns, "this table", held), UNNAMED
+            read = Read(halves=withhold_errors(_halves, held))
         else:
             raise ParameterError.of(
                 held.kind,
@@ -200,6 +203,7 @@ def duckdb(
         odd=read.odd,
         written={name: format.said for name, format in read.formats.items()},
         index=index,
+        halves=read.halves,
     )
 
 
@@ -397,8 +401,10 @@ def _version(name: str) -> str:
         return "is not installed"
 
 
-def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read | None]:
-    """The table in a Parquet or text file, or in a set of them; the files to look for later; and how texts are read."""
+def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read]:
+    """The table in a Parquet or text file, or in a set of them; the files to look for later; and how it is read."""
+    from dpviz.engines.schema import Read
+
     ending = PARQUET[0] if Path(path).is_dir() else path.lower()
     if not ending.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
@@ -417,9 +423,15 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
         )
     if not ending.endswith(CSV):
         _no_dialect(dialect)
-        return _readable(_opened, Path(path).name, _alike(files, Path(path).name)), _identified(files), None
+        table, types = _readable(_opened, Path(path).name, _alike(files, Path(path).name)).take()
+        if types.apart:
+            raise SchemaError.of(
+                f"{short(', '.join(sorted(types.apart)))}, floats of 16 bits in some and of 32 in others",
+                "several Parquet files must have the same columns of the same types",
+                "open them one by one",
+            )
+        return Hidden(table), _identified(files), Read(halves=types.halves)
     from dpviz.engines.delimited import Dialect
-    from dpviz.engines.schema import Read
 
     usual = ("\t", *DIALECT[1:]) if any(mark in ending for mark in TABS) else DIALECT
     asked = Dialect.of(*(default if part is None else part for part, default in zip(dialect, usual, strict=True)))
@@ -435,7 +447,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
             + " between them where nothing else is declared",
             f"write dv.sources.duckdb(path, delimiter={mark!r})",
         )
-    read = Read.declared([(name, "text") for name in names], schema, names, asked.marks)
+    read = replace(Read.declared([(name, "text") for name in names], schema, names, asked.marks), text_file=True)
     return _readable(_loaded, Path(path).name, parts, read), (), read
 
 
@@ -498,32 +510,17 @@ def _columns_of(files: Sequence[Path]) -> list[frozenset[tuple[str, str]]]:
     return [frozenset((name, kind) for name, kind, *_ in columns) for columns in found]
 
 
-def _opened(files: Sequence[Path]) -> Any:
+def _opened(files: Sequence[Path]) -> tuple[Any, Lost]:
+    """The table of Parquet files, and which of its types are not those that the files declare."""
+    from dpviz.engines.parquet_types import as_declared, lost
     from dpviz.engines.queries import by_rows_alone
 
     backend = _own()
     by_rows_alone(backend.con)
     backend.raw_sql("SET enable_geoparquet_conversion = false")  # Ibis knows no column of shapes, and opens none
     named = [as_pattern(file) for file in files]
-    return _as_declared(backend, backend.read_parquet(named, hive_partitioning=False), named)
-
-
-def _as_declared(backend: Any, table: Any, files: Sequence[str]) -> Any:
-    """The table with the types that its files declare, where DuckDB loses them: INT96, which is an instant, comes as a
-    plain time, and a decimal of more digits than DuckDB has as a float."""
-    import ibis as frontend
-
-    declared = backend.con.execute(
-        "SELECT DISTINCT name, type FROM parquet_schema(?) WHERE type = 'INT96' OR precision > 38", [files]
-    ).fetchall()
-    changed: dict[str, Any] = {}
-    for name, kind in declared:
-        held = table[name].type() if name in table.columns else None
-        if kind == "INT96" and held is not None and held.is_timestamp():
-            changed[name] = table[name].cast("timestamp('UTC')")
-        elif kind != "INT96" and held is not None and held.is_floating():
-            changed[name] = frontend.null("binary")
-    return table.mutate(**changed) if changed else table
+    types = lost(backend.con, named)
+    return as_declared(backend.read_parquet(named, hive_partitioning=False), types), types
 
 
 def _begun(path: Path, dialect: Any) -> Any:
@@ -597,11 +594,21 @@ def _connected(held: Hidden[Any], table: str) -> Any:
 
 
 def _declared_in(held: Hidden[Any], schema: Any) -> Read:
-    """The formats that a schema declares of a frame's columns."""
+    """How a frame's columns are read: by the formats that a schema declares, and by their dtypes."""
     from dpviz.engines.pandas_source import inferred_kinds, texts_of
     from dpviz.engines.schema import Read
 
-    return Read.declared(withhold_errors(inferred_kinds, held), schema, withhold_errors(texts_of, held))
+    read = Read.declared(withhold_errors(inferred_kinds, held), schema, withhold_errors(texts_of, held))
+    return replace(read, halves=withhold_errors(_halves, held))
+
+
+def _halves(held: Hidden[Any]) -> frozenset[str]:
+    """The columns of a frame or a table whose types are those of floats of 16 bits."""
+    table = held.take()
+    types = table.schema.types if hasattr(table, "column_names") else table.dtypes
+    held_as = (str(getattr(kind, "subtype", getattr(kind, "pyarrow_dtype", kind))) for kind in types)
+    halves = ("float16", "<f2", ">f2", "halffloat", "Float16")  # of NumPy, Arrow and polars
+    return frozenset(name for name, kind in zip(_names(held), held_as, strict=True) if kind in halves)
 
 
 def _index(held: Hidden[Any]) -> list[str]:
