@@ -54,6 +54,9 @@ PLACES = 16
 FINE = 30
 """How many bits one step is worth is kept to so many significant binary digits, rounded down."""
 
+BITS_A_SECOND = 1 << 27
+"""Bits of a sketch that are drawn, on a slow processor."""
+
 MOST_COLUMNS = 1 << 16
 
 ALPHA: Final[Any] = parameter(reads=Positive(1000), default=Fraction(3), label="α, bits and error of a column")
@@ -447,7 +450,7 @@ class SketchBound(Bound):
     def cost(self) -> Cost:
         plan = self.plan
         text_ = f"read {counted(plan.halves * plan.columns, 'bit')} for each look-up"
-        return Cost(steps=plan.halves * plan.columns, text=text_, slow=plan.bits > 1 << 28)
+        return Cost(steps=plan.halves * plan.columns, text=text_, seconds=plan.bits / BITS_A_SECOND)
 
     @property
     def bins(self) -> int | None:

@@ -324,7 +324,7 @@ class CompactBound(Bound):
         size = self.space.bits
         reading, building = size / 1.8e6, size * (self.n + 1).bit_length() / 7e7
         spent = f"build about {_seconds(building)}, 10,000 look-ups about {_seconds(reading)}"
-        return Cost(steps=levels(self.n + 1) + 1, text=spent, slow=reading >= 2 or building >= 2)
+        return Cost(steps=levels(self.n + 1) + 1, text=spent, seconds=max(reading, building))
 
     @cached_property
     def law(self) -> CompactLaw:

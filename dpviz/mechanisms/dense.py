@@ -30,7 +30,7 @@ from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DEL
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.dense import NoisyBins, bins_law
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -154,7 +154,7 @@ class DenseBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(steps=bins, text=counted(bins, "draw"), slow=bins > 1_000_000)
+        return Cost(steps=bins, text=counted(bins, "draw"), seconds=bins / DRAWS_A_SECOND)
 
     @cached_property
     def law(self) -> NoisyBins:

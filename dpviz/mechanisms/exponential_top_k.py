@@ -15,7 +15,7 @@ from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import ExponentialLaw
-from dpviz.model.mechanism import Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -124,7 +124,7 @@ class ExponentialTopKBound(ListBound):
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(steps=bins, text=f"one race of {counted(bins, 'bin')}", slow=bins > 1_000_000)
+        return Cost(steps=bins, text=f"one race of {counted(bins, 'bin')}", seconds=bins / DRAWS_A_SECOND)
 
     @cached_property
     def law(self) -> ExponentialLaw:

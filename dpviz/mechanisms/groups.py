@@ -364,7 +364,7 @@ class GroupsBound(Bound):
     @property
     def cost(self) -> Cost:
         one = self.each.cost
-        return Cost(self.parts * one.steps, f"{self.parts:,} times {one.text}", one.slow)
+        return Cost(self.parts * one.steps, f"{self.parts:,} times {one.text}", self.parts * one.seconds)
 
     @cached_property
     def law(self) -> GroupedLaw:

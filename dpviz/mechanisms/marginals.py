@@ -25,7 +25,7 @@ from dpviz.model.answers import Answer, MarginalTables
 from dpviz.model.answers.marginals import MOST_CELLS, TIMES, TOTAL, written
 from dpviz.model.domain import Domain, quoted
 from dpviz.model.laws.marginals import GaussianMarginalsLaw, MarginalsError, MarginalsLaw, NoisyMarginals
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -322,7 +322,7 @@ class MarginalsBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         drawn = f"{counted(self.cells, 'draw')}: {counted(len(self.tables.tables), 'table')}"
-        return Cost(steps=self.cells, text=drawn)
+        return Cost(steps=self.cells, text=drawn, seconds=self.cells / DRAWS_A_SECOND)
 
     @property
     def error(self) -> MarginalsError:

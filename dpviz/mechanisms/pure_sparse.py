@@ -19,7 +19,7 @@ from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.pure_sparse import PureSparseLaw
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -188,7 +188,7 @@ class PureSparseBound(Bound):
 
     @property
     def cost(self) -> Cost:
-        return Cost(steps=1, text=f"about {2 * self.n:,} draws", slow=self.n > 1_000_000)
+        return Cost(steps=1, text=f"about {2 * self.n:,} draws", seconds=2 * self.n / DRAWS_A_SECOND)
 
     @property
     def verb(self) -> str:

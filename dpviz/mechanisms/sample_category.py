@@ -19,7 +19,7 @@ from dpviz.model.answers import Answer, Record, WeightedRecord
 from dpviz.model.answers.records import record_at
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.records import CategoryLaw, Projection, public_records, rounded_up
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, OneOf, Parameters, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -177,7 +177,7 @@ class SampleCategoryBound(Bound):
         if self.shortcut:
             return Cost(steps=1, text="one draw for each label in the data")
         labels = self.question.bins
-        return Cost(steps=labels, text=f"{labels:,} draws", slow=labels > 1_000_000)
+        return Cost(steps=labels, text=f"{labels:,} draws", seconds=labels / DRAWS_A_SECOND)
 
     @cached_property
     def law(self) -> CategoryLaw:

@@ -41,6 +41,9 @@ from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
 
+VALUES_A_SECOND = 5 * 10**9
+"""Values of records that are read and drawn from, on a slow processor."""
+
 MOST_ROWS = 1 << 32
 """So many rows are put in order, at most."""
 
@@ -195,7 +198,7 @@ class SampleProductBound(Bound):
         many = f"{counted(plan.chunks, 'part')} of {counted(plan.chunk, 'row')}{left}"
         proof = theory_n(plan.columns, self.mechanism.alpha, plan.rho)
         shown = f"{many}; the paper's proof of {text(self.mechanism.alpha)} asks for {proof:,} rows"
-        return Cost(steps=plan.chunks, text=shown, slow=plan.n * plan.columns > 10**10)
+        return Cost(steps=plan.chunks, text=shown, seconds=plan.n * plan.columns / VALUES_A_SECOND)
 
     @property
     def error(self) -> ErrorModel:

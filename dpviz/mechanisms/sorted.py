@@ -16,7 +16,7 @@ from dpviz.exact import counted
 from dpviz.mechanisms.count_noise import Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, Ranks
 from dpviz.model.laws.sorted import SortedError, SortedLaw
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, OneOf, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
@@ -128,9 +128,8 @@ class SortedBound(Bound):
     @cached_property
     def cost(self) -> Cost:
         bins = self.question.bins
-        return Cost(
-            steps=bins, text=f"{counted(bins, 'count')} to sort, {counted(self.ranks, 'draw')}", slow=bins > 1_000_000
-        )
+        text = f"{counted(bins, 'count')} to sort, {counted(self.ranks, 'draw')}"
+        return Cost(steps=bins, text=text, seconds=bins / DRAWS_A_SECOND)
 
     @cached_property
     def law(self) -> SortedLaw:

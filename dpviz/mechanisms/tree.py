@@ -26,7 +26,7 @@ from dpviz.model.answers.ranges import asked
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.tree import GaussianTreeLaw, NoisyTree, TreeLaw, weights_of
 from dpviz.model.measures import Measure, all_bins, one_bin
-from dpviz.model.mechanism import Bound, Cost, Mode, Space
+from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing, at_rho
@@ -465,7 +465,7 @@ class TreeBound(Bound):
         tree = self.tree
         padded = f", {tree.leaves:,} leaves for {counted(tree.n, 'bin')}" if tree.reach > tree.n else ""
         shown = f"{counted(self.asked, 'draw')}: {tree.k} children to a node, {counted(tree.height, 'level')}{padded}"
-        return Cost(steps=self.asked, text=shown, slow=self.asked > 1_000_000)
+        return Cost(steps=self.asked, text=shown, seconds=self.asked / DRAWS_A_SECOND)
 
     @property
     def error(self) -> ErrorModel:

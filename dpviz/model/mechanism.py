@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 Mode = Literal["exact", "strict"]
 
+SLOW_SECONDS = 2
+"""A draw that takes longer is called slow before it is paid."""
+
+DRAWS_A_SECOND = 500_000
+"""Noise that is drawn and stored, on a slow processor; `benchmarks/noise.py` measures it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -37,11 +43,25 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """How much work a release is, from public things only: bins, and seconds where it is worth a warning."""
+    """How much work a release is, from public things only.
+
+    steps    of progress that a draw reports
+    text     the work in words
+    seconds  about how long a draw takes on a slow processor, where it may be long
+    """
 
     steps: int
     text: str
-    slow: bool = False
+    seconds: float = 0.0
+
+    @property
+    def slow(self) -> bool:
+        """Whether whoever pays is warned before.
+
+        >>> Cost(1, "a draw").slow, Cost(10**7, "10,000,000 draws", 10**7 / DRAWS_A_SECOND).slow
+        (False, True)
+        """
+        return self.seconds > SLOW_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

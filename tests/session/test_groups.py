@@ -280,6 +280,15 @@ def test_a_plan_sets_the_ways_side_by_side() -> None:
     assert "one after the other; each error is that of one part" in one and "which errs least" not in one
 
 
+@pytest.mark.parametrize("parts, warned", [(3, False), (4, True)])
+def test_parts_that_take_long_together_are_called_slow_before_they_are_paid(parts: int, warned: bool) -> None:
+    """None of them is slow alone."""
+    lesson = dv.teaching(frame(), seed=1)
+    bins = dv.Domain.integers(1, 300_000, column="user")
+    made = lesson.plan(bins, dv.Dense("1/2"), by=dv.Domain.integers(1, parts, column="month"))
+    assert ("slow " in repr(made)) is warned and made.bound.cost.slow is warned
+
+
 def test_what_does_not_fit_the_budget_charges_nothing(tmp_path: Path) -> None:
     it = session(tmp_path, epsilon="2")
     assert not it.plan(KINDS, dv.Dense("3"), by=MONTHS).affordable
