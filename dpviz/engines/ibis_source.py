@@ -26,7 +26,7 @@ from dpviz.engines.columns import (
 )
 from dpviz.engines.decimals import MOST_PLACES, Decimals, scaled
 from dpviz.engines.files import Opened
-from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask, operation, same_columns
+from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask, columns_now, operation
 from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
 from dpviz.engines.written import PLAIN, Marks
@@ -119,6 +119,7 @@ class IbisSource(Unstored, Source):
         written: Mapping[str, str] | None = None,
         index: Iterable[str] = (),
         halves: Iterable[str] = (),
+        own: bool = False,
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
         name, schema, approximate, ties = shown(name), shown(schema), shown(approximate), shown(ties)
@@ -138,7 +139,7 @@ class IbisSource(Unstored, Source):
             )
         name = called(name)
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
-        self._engine = withhold_errors(_engine, held)
+        self._engine = withhold_errors(_engine, held, own)
         self._engine_name = self._engine.name
         self._looks_at_rows()
         self._given = held
@@ -219,7 +220,8 @@ class IbisSource(Unstored, Source):
 
     def probe(self) -> None:
         """Ask the engine something that reads no row, and look whether its files are those that were opened."""
-        if not answers(self._engine):
+        columns = columns_now(self._engine, self._given, self._shape)
+        if columns == "no answer" or (columns != "same" and not answers(self._engine)):
             raise _gone(
                 self.engine,
                 f"{self.engine} does not answer",
@@ -234,7 +236,7 @@ class IbisSource(Unstored, Source):
                     "a session counts in the file that it opened",
                     "put the file back, or open the session anew",
                 )
-        if not same_columns(self._engine, self._given, self._shape):
+        if columns == "not the same":
             raise _gone(
                 self.name,
                 f"the table {self.name} is locked in {self.engine}, or its columns are not those that were opened",
@@ -754,12 +756,12 @@ def kinds(stored: str) -> tuple[str, ...]:
     return READ_AS.get(re.split("[0-9(]", stored, maxsplit=1)[0], (stored,))
 
 
-def _engine(held: Hidden[Any]) -> Engine:
+def _engine(held: Hidden[Any], own: bool) -> Engine:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages that do not know each other's versions
         backend = held.take().get_backend()
     if backend.name == "duckdb":
-        return DuckDB(backend, held.take())
+        return DuckDB(backend, held.take(), own)
     if backend.name == "pyspark":
         return Spark(backend)
     if backend.name == "polars":

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import ibis
 import ibis.expr.operations as operations
@@ -44,6 +44,7 @@ class Columns(NamedTuple):
 
 
 Piece: TypeAlias = "pyarrow.RecordBatch | Rows"
+ColumnsNow: TypeAlias = Literal["same", "not the same", "not told", "no answer"]
 """Some rows of what came back, unchecked: columns, or tuples where an engine has no columns to give."""
 
 THREAD: Final = "dpviz-query"
@@ -205,11 +206,15 @@ class DuckDB(Engine):
         with self._backend.con.cursor() as own:
             own.execute("SELECT 1").fetchall()
 
-    def __init__(self, backend: Any, table: Any) -> None:
+    def __init__(self, backend: Any, table: Any, own: bool = False) -> None:
+        """`own`: nobody else has this connection, so that nothing is set in it and nothing is half read."""
         super().__init__(backend)
         self._one = threading.Lock()
+        self._own = own
         self._order = self._collation()
         self._of_files = self._reads_files(table)
+        self._others = other_optimizers(backend.con)
+        self._first = self._on() if self._of_files else ""
 
     def prepared(self, query: Any) -> Any:
         return self._backend.compile(query)
@@ -244,7 +249,7 @@ class DuckDB(Engine):
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                if self._collation() != self._order:
+                if not self._own and self._collation() != self._order:
                     raise ReleaseFailed(
                         "texts are no longer compared as they were when the source was made; make the source anew",
                         value="another collation",
@@ -270,7 +275,7 @@ class DuckDB(Engine):
 
     def waits(self) -> bool:
         deadline = time.monotonic() + SOON
-        while not self._one.locked():
+        while not self._own and not self._one.locked():
             try:
                 self._backend.con.sql("SELECT 1").fetchall()
                 return False
@@ -284,7 +289,7 @@ class DuckDB(Engine):
 
     def trusts(self) -> str | None:
         """Files in a connection of somebody's own. Ours have these optimizers off: `by_rows_alone`."""
-        on = self._on() if self._of_files else ""
+        on = self._first if self._own or not self._of_files else self._on()
         run = f"run connection.execute(\"SET disabled_optimizers = '{on}'\")"
         return f"{PATH}, or make a table of them (CREATE TABLE ... AS SELECT ...), or {run}" if on else None
 
@@ -294,9 +299,8 @@ class DuckDB(Engine):
             ((at_all, off),) = own.execute(
                 "SELECT current_setting('enable_optimizer'), current_setting('disabled_optimizers')"
             ).fetchall()
-            others = other_optimizers(own)
         known = {name.strip() for name in off.split(",")}
-        return "" if not at_all or known >= set(others) else ",".join(sorted((known - {""}) | set(others)))
+        return "" if not at_all or known >= set(self._others) else ",".join(sorted((known - {""}) | set(self._others)))
 
     def _reads_files(self, table: Any) -> bool:
         """Whether rows come from anywhere but tables of DuckDB's own, as the plan before any optimizer has it.
@@ -593,18 +597,18 @@ def answers(engine: Engine) -> bool:
     return _within_seconds(engine.touch) is not None
 
 
-def same_columns(engine: Engine, table: Hidden[Any], before: Any) -> bool:
-    """Whether a table can be read and has the columns that it had. Reads no row. An engine that is busy is believed."""
-    found = _within_seconds(lambda: _is_same(engine, table, before))
-    return found is None or found[0]
+def columns_now(engine: Engine, table: Hidden[Any], before: Any) -> ColumnsNow:
+    """Whether a table can be read and has the columns that it had. Reads no row."""
+    found = _within_seconds(lambda: _compared(engine, table, before))
+    return "no answer" if found is None else found[0]
 
 
-def _is_same(engine: Engine, table: Hidden[Any], before: Any) -> bool:
+def _compared(engine: Engine, table: Hidden[Any], before: Any) -> ColumnsNow:
     try:
         now = engine.shape(table.take())
     except Exception:  # its text may hold data
-        return False
-    return now is None or bool(now == before)
+        return "not the same"
+    return "not told" if now is None else "same" if now == before else "not the same"
 
 
 def _within_seconds(ask: Callable[[], Any]) -> list[Any] | None:

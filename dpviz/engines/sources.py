@@ -153,7 +153,7 @@ def duckdb(
         raise ParameterError.of(as_given(table), "table must be the name of a table", 'write table="visits"')
     _installed()
     files: tuple[Opened, ...] = ()
-    untyped = measured = False
+    untyped = measured = shared = False
     from dpviz.engines.schema import Read, check_distinct
 
     read, index = Read(), list[str]()
@@ -170,10 +170,10 @@ def duckdb(
         _no_dialect(dialect)
         if path:
             opened, files = _database(path, _table_named(table))
-            own = table or _stem(path)
+            own, shared = table or _stem(path), True  # with every connection of this process to the same database
         elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
             opened = _readable(_connected, f"table {_table_named(table)}", held, table)
-            own = str(table)
+            own, shared = str(table), True
         elif is_frame(held):
             read, index = _declared_in(held, schema), withhold_errors(_index, held)
             check_distinct(withhold_errors(_names, held), "DuckDB")
@@ -204,6 +204,7 @@ def duckdb(
         written={name: format.said for name, format in read.formats.items()},
         index=index,
         halves=read.halves,
+        own=not shared,
     )
 
 

@@ -142,11 +142,14 @@ def test_a_probe_reads_no_row() -> None:
     source.probe()
 
 
-def test_an_engine_that_never_answers_is_given_up_within_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_engine_that_never_answers_is_given_up_within_seconds(busy: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Busy with a query, an engine does not tell its columns, and answers on another connection or does not."""
     source = sources.duckdb(FRAME)
     assert isinstance(source, IbisSource)
     monkeypatch.setattr(queries, "ANSWERS", 0.2)
     over = threading.Event()
+    monkeypatch.setattr(type(source._engine), "shape", lambda engine, table: None if busy else over.wait())
     monkeypatch.setattr(type(source._engine), "touch", lambda engine: over.wait())
     assert "does not answer" in str(gone(source))
     over.set()
