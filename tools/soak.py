@@ -1,6 +1,6 @@
 """The long attacks, all of them: `python -m tools.soak`. Writes tests/soak/RESULTS.md.
 
-`make test` runs a seeded twentieth of the same tests.
+`make test` runs a seeded twentieth of the same tests, and a part of the searches that stand beside other tests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.soak.amounts import WHOLE
+from tests.soak.amounts import WHOLE, in_part
 from tools.suites import PYTEST, ROOT, TOGETHER, environment
 
 RESULTS = ROOT / "tests" / "soak" / "RESULTS.md"
@@ -24,7 +24,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         table = Path(scratch) / "table"
         table.touch()
-        command = [*PYTEST, *TOGETHER, "--override-ini=faulthandler_timeout=0", "tests/soak"]
+        command = [*PYTEST, *TOGETHER, "--override-ini=faulthandler_timeout=0", "tests/soak", *in_part()]
         done = subprocess.run(command, cwd=ROOT, env=environment() | {WHOLE: str(table)}, check=False)
         rows = sorted(table.read_text().splitlines())
     if done.returncode == 0:

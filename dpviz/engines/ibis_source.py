@@ -318,7 +318,8 @@ class IbisSource(Unstored, Source):
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts, in the engine's words: made of public things, once, and before a charge."""
-        asking = question.canonical(), unit, need
+        same = StatisticKind.DENSE if need is StatisticKind.SPARSE else need  # of both, one row for each occupied bin
+        asking = question.canonical(), unit, same
         known = self._prepared.get(asking)
         if known is None:
             found: Hidden[Any] | str | None

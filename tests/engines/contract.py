@@ -6,6 +6,7 @@ tested by one file that calls them; `test_contract.py` shows that near-wrong eng
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -133,6 +134,14 @@ def top_as_the_reference(
     return found
 
 
+@functools.cache
+def of_two_users(ours: tuple[Any, ...], theirs: tuple[Any, ...], beside: tuple[Any, ...] = ()) -> pd.DataFrame:
+    """A row for each bin of two users, and of a third. Bins are all texts or all whole numbers."""
+    bins, kind = [*ours, *theirs, *beside], "str" if beside else "int64"
+    users = ["one"] * len(ours) + ["two"] * len(theirs) + ["three"] * len(beside)
+    return pd.DataFrame({"bin": pd.Series(bins, dtype=kind), "user": pd.Series(users, dtype="str")})
+
+
 def one_user_moves_few_of_the_largest(top: Topper, unit: Unit, kbar: int) -> int:
     """Every pair of neighbours among frames of two users with up to two rows each in three bins. How many pairs.
 
@@ -143,12 +152,7 @@ def one_user_moves_few_of_the_largest(top: Topper, unit: Unit, kbar: int) -> int
     pieces = [rows for size in range(3) for rows in itertools.combinations_with_replacement("abc", size)]
     known: dict[Any, tuple[dict[str, int], Largest]] = {}
     for ours, theirs in itertools.product(pieces, repeat=2):
-        frame = pd.DataFrame(
-            {
-                "bin": pd.Series([*ours, *theirs, "c"], dtype="str"),
-                "user": pd.Series(["one"] * len(ours) + ["two"] * len(theirs) + ["three"], dtype="str"),
-            }
-        )
+        frame = of_two_users(ours, theirs, ("c",))
         items, counts, _ = top(frame, question, unit, 3)
         known[ours, theirs] = dict(zip(items, counts, strict=True)), top(frame, question, unit, kbar)
     sides = 1 if unit.relation == "add-remove" else 2
@@ -190,21 +194,19 @@ def one_unit_weighs_little(
     assert np.count_nonzero(change) <= touched, "one unit touches too many bins"
 
 
-def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit, rows: int = 3) -> int:
-    """Every pair of neighbours among frames of two users with up to `rows` rows each in three bins. How many pairs."""
+def one_user_weighs_little_in_every_tiny_frame(count: Counter, unit: Unit, rows: int = 3, others: int = 7) -> int:
+    """Every pair of neighbours among frames of two users with up to `rows` rows each in three bins. How many pairs.
+
+    One user has any rows, the other so many kinds of them at most.
+    """
     question = Question.of(Domain.integers(0, 2, column="bin"))
     pieces = [bins for size in range(rows + 1) for bins in itertools.combinations_with_replacement(range(3), size)]
+    beside = pieces[:: -(-len(pieces) // others)]
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], Sequence[int]] = {}
-    for ours, theirs in itertools.product(pieces, repeat=2):
-        frame = pd.DataFrame(
-            {
-                "bin": pd.Series([*ours, *theirs], dtype="int64"),
-                "user": pd.Series(["one"] * len(ours) + ["two"] * len(theirs), dtype="str"),
-            }
-        )
-        known[ours, theirs] = count(frame, question, unit)
+    for ours, theirs in itertools.product(pieces, beside):
+        known[ours, theirs] = count(of_two_users(ours, theirs), question, unit)
     pairs = 0
-    for theirs in pieces:
+    for theirs in beside:
         for before, after in neighbours(pieces, unit):
             change = np.subtract(known[after, theirs], known[before, theirs])
             assert np.abs(change).sum() <= unit.l1(question.bins), "one unit moves the counts too far"

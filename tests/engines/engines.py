@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import uuid
 import warnings
@@ -38,6 +39,52 @@ def shared(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> 
     CONNECTION.execute(f"CREATE TABLE {table} AS SELECT * FROM given")
     CONNECTION.unregister("given")
     return sources.duckdb(CONNECTION, table, name=name, schema=schema)
+
+
+class Same:
+    """A frame that is known by itself, and not by what it holds."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.frame = frame
+
+    def __hash__(self) -> int:
+        return id(self.frame)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.frame is self.frame
+
+
+@functools.lru_cache(4096)
+def _kept(same: Same, name: str) -> PandasSource:
+    return PandasSource(same.frame, name=name)
+
+
+def kept(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> PandasSource:
+    """In pandas, with one source for all questions about a frame, as a session has it."""
+    assert schema is None
+    return _kept(Same(frame), name)
+
+
+_filled: dict[pyarrow.Schema, tuple[str, Source]] = {}
+
+
+def refilled(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:
+    """One table of DuckDB for all frames of the same columns, which is emptied and filled anew: a question is prepared
+    once, and the rows are read each time that it is asked. The frame before is gone."""
+    assert schema is None
+    held = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    columns = held.schema.remove_metadata()
+    if columns not in _filled:
+        table = f"table_{uuid.uuid4().hex}"
+        CONNECTION.register("given", held.slice(0, 0))
+        CONNECTION.execute(f"CREATE TABLE {table} AS SELECT * FROM given")
+        _filled[columns] = table, sources.duckdb(CONNECTION, table, name=name)
+    table, source = _filled[columns]
+    CONNECTION.register("given", held)
+    CONNECTION.execute(f"DELETE FROM {table}")
+    CONNECTION.execute(f"INSERT INTO {table} SELECT * FROM given")
+    CONNECTION.unregister("given")
+    return source
 
 
 def parquet(frame: pd.DataFrame, name: str, schema: Mapping[str, str] | None) -> Source:

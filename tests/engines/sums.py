@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -123,6 +124,22 @@ def summer(engine: contract.Engine) -> Summer:
     return add_up
 
 
+@functools.cache
+def of_two_users(
+    ours: tuple[tuple[int, float], ...], theirs: tuple[tuple[int, float], ...]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A row for each bin and value of two users; and the same rows backwards."""
+    held = [(bin, value, "one") for bin, value in ours] + [(bin, value, "two") for bin, value in theirs]
+    frame = pd.DataFrame(
+        {
+            "bin": pd.Series([bin for bin, _, _ in held], dtype="int64"),
+            "x": pd.Series([value for _, value, _ in held], dtype="float64"),
+            "user": pd.Series([user for _, _, user in held], dtype="str"),
+        }
+    )
+    return frame, frame.iloc[::-1]
+
+
 def one_user_moves_sums_little(
     add_up: Summer,
     unit: Unit,
@@ -144,16 +161,9 @@ def one_user_moves_sums_little(
     known: dict[Any, Sequence[int]] = {}
     others = [piece for piece in pieces if len(piece) in (0, rows)][:: max(1, len(pieces) // most_others)]
     for ours, theirs in itertools.product(pieces, others):
-        held = [(bin, value, "one") for bin, value in ours] + [(bin, value, "two") for bin, value in theirs]
-        frame = pd.DataFrame(
-            {
-                "bin": pd.Series([bin for bin, _, _ in held], dtype="int64"),
-                "x": pd.Series([value for _, value, _ in held], dtype="float64"),
-                "user": pd.Series([user for _, _, user in held], dtype="str"),
-            }
-        )
+        frame, backwards = of_two_users(ours, theirs)
         known[ours, theirs] = add_up(frame, question, unit)
-        assert add_up(frame.iloc[::-1], question, unit) == known[ours, theirs], "the order of the rows decides"
+        assert add_up(backwards, question, unit) == known[ours, theirs], "the order of the rows decides"
     sides = 1 if unit.relation == "add-remove" else 2
     most_bins = bins if unit.max_bins is None else min(unit.max_bins * sides, bins)
     weight = contract.rows_of_one_user(unit, bins) * total.heaviest * sides

@@ -63,7 +63,7 @@ def keeps_the_first_bins(frame: pd.DataFrame, question: Question, unit: Unit) ->
 
 
 def test_the_reference_itself_passes() -> None:
-    assert contract.one_user_weighs_little_in_every_tiny_frame(right, UNIT) == 400
+    assert contract.one_user_weighs_little_in_every_tiny_frame(right, UNIT) == 140
 
 
 @pytest.mark.parametrize("twin", [keeps_popular_bins, mixes_the_number_of_a_user, does_not_cap_rows, does_not_cap_bins])
@@ -79,7 +79,7 @@ def test_a_twin_that_does_not_cap_records_is_rejected(relation: Any) -> None:
 
     unit = Unit("user", relation=relation, max_bins=2, max_per_bin=2, max_records=2)
     assert contract.one_user_weighs_little_in_every_tiny_frame(right, unit) == (
-        400 if relation == "add-remove" else 8_000
+        140 if relation == "add-remove" else 2_800
     )
     with pytest.raises(AssertionError, match="one unit moves"):
         contract.one_user_weighs_little_in_every_tiny_frame(does_not_cap_records, unit)

@@ -30,6 +30,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column, Need, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import csv_rule, reference
+from tests.soak.amounts import part
 
 ROW = Unit("row")
 BUDGET = dv.Budget("9", "1e-3")
@@ -162,7 +163,7 @@ def public(path: Path, ledger: Path) -> list[str]:
     return shown + said
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=part(10, 4), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows_of_bytes, ending=st.sampled_from([".csv", ".csv.gz"]))
 @example(rows=b'1,2\n"3,4\n5,6\n', ending=".csv")
 @example(rows=b"1,2\n3,4,5\n6\n", ending=".csv")
@@ -175,7 +176,7 @@ def test_nothing_after_the_first_line_changes_what_a_file_shows(folder: Path, ro
     assert found[-1] == "" and len(found) == 9 and not any("Error" in one for one in found[:5])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=part(40, 12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows_of_bytes, size=st.sampled_from([1, 3, 10, 1 << 22]), most=st.sampled_from([6, 25, 1 << 24]))
 def test_counts_are_those_of_the_rule(
     folder: Path, monkeypatch: pytest.MonkeyPatch, rows: bytes, size: int, most: int
@@ -190,7 +191,7 @@ def test_counts_are_those_of_the_rule(
         assert answer(source, question, unit, need) == expected(frame, question, unit, need)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=part(15, 5), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=rows_of_bytes)
 def test_a_frame_of_the_same_texts_has_the_same_counts(folder: Path, rows: bytes) -> None:
     """In pandas, and in DuckDB's copy of the frame; with declared numbers too."""

@@ -46,6 +46,7 @@ from tests.engines import contract, engines, minutes
 from tests.engines.engines import in_duckdb
 from tests.engines.frames import plain_frames, questions, units, wide_questions
 from tests.frames import is_ours
+from tests.soak.amounts import part
 
 ROW = Unit("row")
 
@@ -61,7 +62,7 @@ def asked_of(source: Any, question: Question, unit: Unit, need: Need) -> None:
         assume(False)
 
 
-@settings(max_examples=50)
+@settings(max_examples=part(50, 16))
 @given(st.data())
 def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(plain_frames())
@@ -74,7 +75,7 @@ def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
 
 
-@settings(max_examples=50)
+@settings(max_examples=part(50, 16))
 @given(st.data())
 def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(plain_frames())
@@ -92,7 +93,8 @@ def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObjec
 
 def test_one_user_weighs_little_in_every_tiny_frame() -> None:
     unit = Unit("user", max_bins=1, max_per_bin=2)
-    assert contract.one_user_weighs_little_in_every_tiny_frame(contract.counter(engines.shared), unit, rows=2) == 100
+    count = contract.counter(engines.refilled)
+    assert contract.one_user_weighs_little_in_every_tiny_frame(count, unit, rows=2, others=10) == 100
 
 
 def test_progress_tells_public_sizes_only() -> None:

@@ -23,8 +23,9 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, DenseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, reference
+from tests.engines import contract, engines, reference
 from tests.engines.frames import frames, questions, units
+from tests.soak.amounts import part
 
 ROW = Unit("row")
 
@@ -48,7 +49,7 @@ def kinds_of(frame: pd.DataFrame, schema: Mapping[str, str]) -> dict[str, str]:
 # ---------------------------------------------------------------- the contract
 
 
-@settings(max_examples=600)
+@settings(max_examples=part(600, 150))
 @given(st.data())
 def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(frames())
@@ -59,7 +60,7 @@ def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
 
 
-@settings(max_examples=200)
+@settings(max_examples=part(200, 60))
 @given(st.data())
 def test_neither_order_nor_index_matters(data: st.DataObject) -> None:
     frame, _ = data.draw(frames())
@@ -71,11 +72,12 @@ def test_neither_order_nor_index_matters(data: st.DataObject) -> None:
 @pytest.mark.parametrize(("max_bins", "max_per_bin"), [(1, 1), (1, 2), (2, 1), (2, 2)])
 def test_one_user_weighs_little_in_every_tiny_frame(relation: Any, max_bins: int, max_per_bin: int) -> None:
     unit = Unit("user", relation=relation, max_bins=max_bins, max_per_bin=max_per_bin)
-    pairs = contract.one_user_weighs_little_in_every_tiny_frame(contract.counter(engine), unit)
-    assert pairs == (400 if relation == "add-remove" else 8_000)
+    count, others = contract.counter(engines.kept), part(20, 7)
+    pairs = contract.one_user_weighs_little_in_every_tiny_frame(count, unit, others=others)
+    assert pairs == (20 if relation == "add-remove" else 400) * others
 
 
-@settings(max_examples=300)
+@settings(max_examples=part(300, 80))
 @given(st.data())
 def test_removing_or_replacing_one_user_moves_the_counts_by_its_weight(data: st.DataObject) -> None:
     frame, _ = data.draw(frames())
@@ -93,7 +95,7 @@ def test_removing_or_replacing_one_user_moves_the_counts_by_its_weight(data: st.
     contract.one_unit_weighs_little(count, one, other, question, Unit("user", relation="replace-one", **limits))
 
 
-@settings(max_examples=200)
+@settings(max_examples=part(200, 60))
 @given(st.data())
 def test_removing_or_replacing_one_row_moves_the_counts_by_its_weight(data: st.DataObject) -> None:
     frame, _ = data.draw(frames().filter(lambda made: len(made[0]) > 1))
@@ -286,7 +288,7 @@ def column(values: list[Any]) -> pd.Series:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", ["number", "text"])
-@settings(max_examples=150)
+@settings(max_examples=part(150, 50))
 @given(
     strange=st.lists(st.integers(0, len(STRANGE) - 1), max_size=4),
     usual=st.lists(st.one_of(st.text(), st.floats(), st.integers()), max_size=4),

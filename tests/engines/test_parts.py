@@ -6,11 +6,9 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-import duckdb
 import pandas as pd
 import pytest
 
-import dpviz as dv
 from dpviz.engines import as_source
 from dpviz.model.domain import Domain
 from dpviz.model.partition import Partition
@@ -18,6 +16,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.privacy.unit import Unit
+from tests.engines import engines
 
 MONTHS = Domain.integers(0, 3, column="month")
 ROWS = [(month, kind) for month in range(4) for kind in ("a", "b")]
@@ -37,12 +36,11 @@ def pandas(frame: pd.DataFrame) -> Source:
 
 
 def in_duckdb(frame: pd.DataFrame) -> Source:
-    connection = duckdb.connect()
-    connection.register("data", frame)
-    return dv.sources.duckdb(connection, "data")
+    return engines.refilled(frame, "data", None)
 
 
 ENGINES = {"pandas": pandas, "DuckDB": in_duckdb}
+Answers = list[dict[int, dict[object, int]]]
 
 
 def frames(most: int) -> Iterator[tuple[tuple[int, str], ...]]:
@@ -55,13 +53,16 @@ def frame(rows: tuple[tuple[int, str], ...]) -> pd.DataFrame:
     return pd.DataFrame([*others, *(("one", *row) for row in rows)], columns=["user", "month", "kind"])
 
 
-def moved(source: Source, before: Source, by: Partition, unit: Unit) -> list[set[int]]:
+def answers(source: Source, by: Partition, unit: Unit) -> Answers:
+    """Of each question the answer about each part."""
+    asked = (replace(question, by=by).in_parts() for question in QUESTIONS)
+    return [{part.part: counts(source, part, unit) for part in parts} for parts in asked]
+
+
+def moved(source: Source, before: Answers, by: Partition, unit: Unit) -> list[set[int]]:
     """Of each question the parts whose answers a user moves."""
-    found = []
-    for question in QUESTIONS:
-        parts = replace(question, by=by).in_parts()
-        found.append({part.part for part in parts if counts(source, part, unit) != counts(before, part, unit)})
-    return found
+    pairs = zip(answers(source, by, unit), before, strict=True)
+    return [{part for part in known if found[part] != known[part]} for found, known in pairs]
 
 
 def counts(source: Source, question: Question, unit: Unit) -> dict[object, int]:
@@ -74,7 +75,7 @@ def counts(source: Source, question: Question, unit: Unit) -> dict[object, int]:
 def test_one_user_moves_few_parts_over_all_questions_together(engine: str, most: int) -> None:
     """Every question about every part, so also any that somebody chooses after seeing answers."""
     unit, by = Unit("user", max_bins=2), Partition(MONTHS, max_parts=most)
-    without = ENGINES[engine](frame(()))
+    without = answers(ENGINES[engine](frame(())), by, unit)
     few = 2 if engine == "DuckDB" else 4
     largest, alone = 0, 0
     for rows in itertools.islice(frames(few), 0, None, 3 if engine == "DuckDB" else 1):
@@ -89,21 +90,22 @@ def test_a_salt_of_the_question_lets_one_user_move_more(monkeypatch: pytest.Monk
     """The twin: every question keeps as few parts as it should, and all together more."""
     monkeypatch.setattr(Question, "parts_salt", property(lambda question: question.id))
     unit, by = Unit("user", max_bins=2), Partition(MONTHS, max_parts=1)
-    without = pandas(frame(()))
-    parts = [moved(pandas(frame(rows)), without, by, unit) for rows in itertools.combinations(ROWS, 4)]
-    assert max(len(set().union(*found)) for found in parts) > 1
+    without = answers(pandas(frame(())), by, unit)
+    parts = (moved(pandas(frame(rows)), without, by, unit) for rows in itertools.combinations(ROWS, 4))
+    assert any(len(set().union(*found)) > 1 for found in parts)
 
 
 def test_choosing_after_the_filter_lets_one_user_move_more() -> None:
     """The twin that chooses among the parts of the rows that pass: another filter, other parts."""
     unit, by = Unit("user", max_bins=2), Partition(MONTHS, max_parts=1)
+    without = answers(pandas(frame(())), by, unit)
 
     def parts_of(kind: str, rows: tuple[tuple[int, str], ...]) -> set[int]:
         passing = tuple(row for row in rows if row[1] == kind)
-        return set().union(*moved(pandas(frame(passing)), pandas(frame(())), by, unit)) if passing else set()
+        return set().union(*moved(pandas(frame(passing)), without, by, unit)) if passing else set()
 
-    found = [parts_of("a", rows) | parts_of("b", rows) for rows in itertools.combinations(ROWS, 3)]
-    assert max(map(len, found)) > 1
+    found = (parts_of("a", rows) | parts_of("b", rows) for rows in itertools.combinations(ROWS, 3))
+    assert any(len(parts) > 1 for parts in found)
 
 
 def test_without_a_limit_every_row_is_in_its_part() -> None:

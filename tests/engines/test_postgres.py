@@ -23,6 +23,7 @@ from tests.engines import server as there
 from tests.engines.frames import plain_frames, questions, units, wide_questions
 from tests.ledger.server import ANALYST, Server
 from tests.patience import until
+from tests.soak.amounts import part
 
 ROW = Unit("row")
 HELD = ["int64", "int8", "float64", "float32", "Int64", "bool", "boolean", "str"]
@@ -46,7 +47,7 @@ def asked_of(source: Any, question: Question, unit: Unit, need: Any) -> None:
 # ---------------------------------------------------------------- the contract
 
 
-@settings(max_examples=30)
+@settings(max_examples=part(30, 10))
 @given(st.data())
 def test_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.DataObject) -> None:
     frame, _ = data.draw(plain_frames(HELD))
@@ -59,7 +60,7 @@ def test_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.D
     assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
 
 
-@settings(max_examples=30)
+@settings(max_examples=part(30, 10))
 @given(st.data())
 def test_sparse_and_largest_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.DataObject) -> None:
     frame, _ = data.draw(plain_frames(HELD))

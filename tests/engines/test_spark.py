@@ -36,6 +36,7 @@ from tests.engines import (
     test_sums,
     test_times,
 )
+from tests.engines import test_statistics_of_files as files
 from tests.engines.conftest import BRIEF
 from tests.engines.test_decimals import arrow
 from tests.patience import until
@@ -490,3 +491,20 @@ def test_times_are_counted_by_what_their_clock_said_whatever_the_zone_of_the_ses
             held.check(Question.of(test_times.domain_of("month", "zoned")), ROW, StatisticKind.DENSE)
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
+
+
+@pytest.mark.parametrize("kind", ["int64", "string", "date32"])
+def test_spark_counts_rows_whatever_a_file_says_of_them(spark: Any, kind: str, tmp_path: Path) -> None:
+    data = files.liar(kind, tmp_path / "rows.parquet")
+    there, rows = as_source(spark.read.parquet(str(tmp_path / "rows.parquet"))), as_source(data)
+    for question in files.asked_of(kind):
+        assert files.counted(there, question, ROW) == files.counted(rows, question, ROW), question.text
+
+
+def test_spark_counts_nan_row_by_row(spark: Any, tmp_path: Path) -> None:
+    for extra in (None, 6):
+        path, data = tmp_path / f"{extra}.parquet", files.frame(extra)
+        files.kept_nan(files.by_pyarrow, data, path)
+        source = as_source(spark.read.parquet(str(path)))
+        for question in (files.QUESTIONS[0], files.QUESTIONS[5], files.TOTAL):
+            assert files.counted(source, question, ROW) == files.plainly(source, data, question, ROW), question.text

@@ -28,6 +28,7 @@ from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
 from tests.engines.frames import plain_frames, questions, units, wide_questions
 from tests.engines.server import plain
+from tests.soak.amounts import part
 
 ROW = Unit("row")
 TYPES = {"int64": "INTEGER", "int8": "TINYINT", "float64": "REAL", "bool": "BOOLEAN", "boolean": "bool"}
@@ -60,7 +61,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-@settings(max_examples=30)
+@settings(max_examples=part(30, 10))
 @given(data=st.data())
 def test_counts_are_those_of_the_reference(name: str, data: st.DataObject) -> None:
     engine, kinds = HELD[name]
@@ -73,7 +74,7 @@ def test_counts_are_those_of_the_reference(name: str, data: st.DataObject) -> No
 
 
 @pytest.mark.parametrize("name", HELD)
-@settings(max_examples=30)
+@settings(max_examples=part(30, 10))
 @given(data=st.data())
 def test_sparse_and_largest_counts_are_those_of_the_reference(name: str, data: st.DataObject) -> None:
     engine, kinds = HELD[name]

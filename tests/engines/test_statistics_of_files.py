@@ -242,23 +242,6 @@ def test_a_file_may_say_that_nothing_is_missing_and_be_wrong(tmp_path: Path) -> 
     assert counted(source, Question.of(Domain.integers(1, 1, column="x")), Unit("c", max_bins=1)) == [1]
 
 
-@pytest.mark.parametrize("kind", ["int64", "string", "date32"])
-def test_spark_counts_rows_whatever_a_file_says_of_them(spark: Any, kind: str, tmp_path: Path) -> None:
-    data = liar(kind, tmp_path / "rows.parquet")
-    there, rows = as_source(spark.read.parquet(str(tmp_path / "rows.parquet"))), as_source(data)
-    for question in asked_of(kind):
-        assert counted(there, question, ROW) == counted(rows, question, ROW), question.text
-
-
-def test_spark_counts_nan_row_by_row(spark: Any, tmp_path: Path) -> None:
-    for extra in (None, 6):
-        path = tmp_path / f"{extra}.parquet"
-        kept_nan(by_pyarrow, frame(extra), path)
-        source = as_source(spark.read.parquet(str(path)))
-        for question in (QUESTIONS[0], QUESTIONS[5], TOTAL):
-            assert counted(source, question, ROW) == plainly(source, frame(extra), question, ROW), question.text
-
-
 # ---------------------------------------------------------------- files in a connection of somebody's own
 
 

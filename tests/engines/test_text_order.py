@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dpviz.engines import text_order as module
 from dpviz.engines.text_order import text_order
+from tests.soak.amounts import part
 
 CLOSE = st.text("a\0b\x7fé\uffff\U0001f600", max_size=12)
 """Texts that share their beginnings, end in zeros, and whose order in UTF-16 would be another."""
@@ -29,7 +30,7 @@ def agrees(texts: list[str]) -> bool:
     return [texts[at] for at in order] == sorted(set(texts)) and len(order) == len(texts)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=part(1_000, 300))
 @given(CLOSE, st.lists(CLOSE, max_size=30))
 @example("", ["a", "a\0", "a\0\0", ""])
 @example("item ", ["12345678", "123456789", "1234567"])
