@@ -145,7 +145,7 @@ def test_a_server_that_goes_away_is_said_to_be_away_and_nothing_is_charged(
         with soon(), pytest.raises(LedgerAway, match="nothing was charged: .* is away") as refused:
             ask()
         in_our_words(refused.value)
-    monkeypatch.setattr(store, "AWAY", 0.5)
+        monkeypatch.setattr(store, "AWAY", 0.5)  # one call as it is for a person, the others sooner
     with pytest.raises(LedgerAway, match="is away"):
         it.raise_budget(dv.Budget(epsilon="3", delta="1e-6"))
     mortal.start()
@@ -165,7 +165,11 @@ def test_a_server_that_hangs_is_said_to_be_away_and_works_again(mortal: Server) 
     assert it.release(BINS, dv.Dense(epsilon="1/4")).number == 1
 
 
-def test_plans_and_reprs_need_no_server_and_say_from_when_they_are(mortal: Server) -> None:  # noqa: F811
+def test_plans_and_reprs_need_no_server_and_say_from_when_they_are(
+    mortal: Server,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store, "AWAY", 1.0)
     source = KnownTop({"": {"A": 9, "B": 7}})
 
     def made(location: Location) -> dv.Session:

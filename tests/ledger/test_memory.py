@@ -31,8 +31,9 @@ from dpviz.session.ledger.records import CHARGES, DRAWING
 from tests.killing import Show, killed, steps_of
 from tests.ledger import test_processes
 from tests.ledger.tools import BODY, Location, admit, behind, edit, exists, key, on_a_file, opened, spend, sql
+from tests.soak.amounts import part
 
-ROUNDS = 12
+ROUNDS = part(12, 4)
 SUB = {"symbols": "1000"}
 
 
@@ -188,7 +189,7 @@ def more(sub: Any) -> dict[str, str]:
     return {"symbols": str(int(sub["symbols"]) + 1)}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(part(6, 2)))
 def test_whatever_happened_a_memory_says_what_the_whole_ledger_says(location: Location, seed: int) -> None:
     history, opened_with_one = History(location, seed), 0
     looks = 12 if isinstance(location, Path) else 4  # a look at all of a server is dear
@@ -718,7 +719,7 @@ def test_a_charge_is_refused_where_another_thread_finds_damage_meanwhile(locatio
 @on_a_file
 def test_killed_at_any_step_of_writing_and_remembering_a_ledger_says_the_truth(location: Path) -> None:
     spend(again(location), *range(4))
-    ledger, chance, turns = again(location), random.Random(5), 16
+    ledger, chance, turns = again(location), random.Random(5), part(16, 8)
     path = place(location).path
     assert path is not None
     steps = steps_of(lambda: spend(ledger, *((0, name) for name in range(3))))

@@ -21,6 +21,7 @@ from dpviz.session.ledger import Ledger, Owner
 from tests.killing import Call, Child, Show, killed, steps_of
 from tests.ledger.tools import BODY, Location, admit, as_owner, edit, exists, key, opened, spend
 from tests.patience import until
+from tests.soak.amounts import part
 
 KEYS = 1000
 
@@ -87,24 +88,34 @@ def contradictions(seen: list[tuple[int, str, str]], ledger: Ledger) -> list[str
     return found
 
 
-def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(location: Location) -> None:
-    chance, seen = random.Random(7), []
-    turns = 200 if isinstance(location, Path) else 30  # beginning anew is dearer on a server
-    spent = 0
-    for turn in itertools.count():
-        if turn >= turns and draws_hit(location) > turns / 20:
+def test_killed_at_many_moments_no_answer_is_free_or_second_and_no_charge_is_lost(
+    locations: Callable[[], Location],
+) -> None:
+    """In ledgers of some kills each, for a long one takes long to read again."""
+    chance, hit, shown = random.Random(7), 0, 0
+    here = isinstance(locations(), Path)
+    turns = part(200, 80) if here else part(30, 15)  # beginning anew is dearer on a server
+    for first in itertools.count(step=EACH):
+        if first >= turns and hit > turns / 20:
             break
-        assert turn < 10 * turns, "hardly any kill hit a draw, so little was tested"
-        seen += run_and_kill(location, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
-        if exists(location):
-            ledger = Ledger.read(location)
-            assert int(ledger.account["spent"]) >= spent
-            spent = int(ledger.account["spent"])
-            assert len(ledger.entries()) == spent
-    ledger = opened(location)
-    assert contradictions(seen, ledger) == []
-    assert all(entry.status == "lost" for entry in ledger.pending())
-    assert len(seen) > 2 * turns
+        assert first < 10 * turns, "hardly any kill hit a draw, so little was tested"
+        location, seen, spent = locations(), [], 0
+        for turn in range(first, first + EACH):
+            seen += run_and_kill(location, turn, after=chance.randrange(16), seconds=chance.uniform(0, 0.003))
+            if exists(location):
+                ledger = Ledger.read(location)
+                assert int(ledger.account["spent"]) >= spent
+                spent = int(ledger.account["spent"])
+                assert len(ledger.entries()) == spent
+        ledger = opened(location)
+        assert contradictions(seen, ledger) == []
+        assert all(entry.status == "lost" for entry in ledger.pending())
+        hit, shown = hit + draws_hit(location), shown + len(seen)
+    assert shown > 2 * turns
+
+
+EACH = 15
+"""Kills of the kernels of one ledger."""
 
 
 def draws_hit(location: Location) -> int:
@@ -125,7 +136,7 @@ def test_a_free_a_second_or_an_unrecorded_answer_would_be_seen(location: Locatio
 
 def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(locations: Callable[[], Location]) -> None:
     chance, made, location = random.Random(3), 0, as_owner(locations())
-    turns = 40 if isinstance(location, Path) else 15
+    turns = part(40, 16) if isinstance(location, Path) else part(15, 8)
     opened(location)  # so that no step below is one of loading
     another = as_owner(locations())
     usual = steps_of(lambda: opened(another))
@@ -144,11 +155,13 @@ def test_killed_while_the_ledger_is_made_it_is_there_whole_or_not_at_all(locatio
 
 
 def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(location: Location) -> None:
-    opened(location, budget=300)
+    steps = part(50, 20)
+    budget = 6 * steps
+    opened(location, budget=budget)
 
     def kernel(name: int) -> list[str]:
-        ledger, said = opened(location, budget=300), []
-        for step in range(50):
+        ledger, said = opened(location, budget=budget), []
+        for step in range(steps):
             try:
                 spend(ledger, (name, step))
                 said.append("paid")
@@ -158,16 +171,16 @@ def test_eight_kernels_with_too_small_a_budget_spend_all_of_it_and_no_more(locat
 
     kernels = [Call(lambda name=name: kernel(name)) for name in range(8)]
     said = [word for one in kernels for word in one.result()]
-    assert len(said) == 400
+    assert len(said) == 8 * steps
     assert set(said) == {"paid", BudgetExceeded.__name__}
-    assert said.count("paid") == 300
+    assert said.count("paid") == budget
     ledger = opened(location)
-    assert ledger.account["spent"] == "300"
-    assert ledger.verify().statuses == {"done": 300}
+    assert ledger.account["spent"] == str(budget)
+    assert ledger.verify().statuses == {"done": budget}
 
 
 def test_kernels_that_make_the_ledger_at_once_share_one(locations: Callable[[], Location], tmp_path: Path) -> None:
-    for _ in range(5):
+    for _ in range(part(5, 2)):
         location = as_owner(locations())
 
         def kernel(name: int, location: Location = location) -> str:
@@ -271,7 +284,7 @@ def test_a_fork_is_a_kernel_of_its_own(location: Location) -> None:
 
 def test_a_fork_while_other_threads_write_finds_the_ledger_free(location: Location) -> None:
     ledger = opened(location, budget=10**9)
-    ended, written = threading.Event(), []
+    ended, written, forks = threading.Event(), [], part(10, 5)
 
     def write(name: int) -> None:
         while not ended.is_set():
@@ -282,14 +295,14 @@ def test_a_fork_while_other_threads_write_finds_the_ledger_free(location: Locati
     for thread in threads:
         thread.start()
     try:
-        for turn in range(10):
+        for turn in range(forks):
             Call(lambda turn=turn: spend(ledger, f"child {turn}")).result()
         until(lambda: {0, 1} == set(written))
     finally:
         ended.set()
         for thread in threads:
             thread.join()
-    assert ledger.verify().statuses == {"done": len(written) + 10}
+    assert ledger.verify().statuses == {"done": len(written) + forks}
     assert {0, 1} == set(written)
 
 

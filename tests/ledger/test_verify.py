@@ -15,6 +15,7 @@ from dpviz.errors import LedgerCorrupt, LedgerError, LedgerFormat
 from dpviz.session.ledger import Ledger, Verification
 from dpviz.session.ledger.chain import Row
 from tests.ledger.tools import BODY, admit, edit, key, opened, respelled, spend
+from tests.soak.amounts import part
 
 
 def fill(path: Path) -> Verification:
@@ -86,8 +87,9 @@ def changes(path: Path, table: str, column: str, rowid: int) -> Iterator[object]
 
 def test_any_change_to_any_field_of_any_row_is_found(path: Path) -> None:
     made, unseen = 0, []
-    for table, column, rowid in list(fields(path)):
-        for value in changes(path, table, column, rowid):
+    for number, (table, column, rowid) in enumerate(list(fields(path))):
+        values = list(changes(path, table, column, rowid))
+        for value in values if part(2, 1) == 2 else values[number % 2 :: 2]:
             copy = path.with_name(f"copy{made}.ledger")
             shutil.copy(path, copy)
             try:
@@ -101,7 +103,7 @@ def test_any_change_to_any_field_of_any_row_is_found(path: Path) -> None:
                 continue
             unseen.append((table, column, rowid, value))
     assert unseen == []
-    assert made > 500
+    assert made > part(500, 250)
 
 
 @pytest.mark.parametrize("seq", range(1, 22))
@@ -203,7 +205,7 @@ def test_a_flipped_bit_anywhere_in_the_file_is_refused_or_changes_nothing(path: 
     entries, held = Ledger.read(path).entries(), Ledger.read(path).verify()
     content, chance = path.read_bytes(), random.Random(1)
     refused = 0
-    for _ in range(400):
+    for _ in range(part(400, 150)):
         location = chance.randrange(len(content))
         copy = path.with_name(f"copy{location}.ledger")
         copy.write_bytes(
@@ -216,7 +218,7 @@ def test_a_flipped_bit_anywhere_in_the_file_is_refused_or_changes_nothing(path: 
         except LedgerError:
             refused += 1
         copy.unlink()
-    assert refused > 100
+    assert refused > part(100, 37)
 
 
 def test_a_truncated_file_is_refused(path: Path) -> None:
