@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -28,30 +30,49 @@ def run(text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", BLOCKED + text], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "dv.SamplerExplorer()",
-        'dv.TopKExplorer(dv.PublicTop(("a", "b", "c"), (9, 7, 2), "x", "rows"))',
-        "dv.CompositionExplorer()",
-        "dv.ConsistencyPlayground()",
-        "dv.AlpAnatomy()",
-        "dv.TradeoffExplorer()",
-        "dv.SamplingExplorer()",
-        "dv.ProductSamplerTrace(n=1000, columns=80)",
-        'dv.RangeExplorer("flat")',
-        'dv.IsotonicExplorer("equal", n=20)',
-        BINS + "dv.MechanismComparison(None, bins)",
-        BINS + "dv.Dense('1/2').bind(dv.Question.of(bins), dv.Unit()).price",
-        BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))",
-        BINS + FRAME + "taught.draw(bins, dv.Dense('1/2')).values",
-        BINS + FRAME + "taught.release_async(bins, dv.Dense('1/2')).result()",
-        BINS + FRAME + "dv.Workbench(taught, bins)",
-    ],
-)
-def test_it_works_where_no_database_can_be_imported(text: str) -> None:
-    done = run(text)
-    assert done.returncode == 0, done.stderr
+WITHOUT_DATABASES = [
+    "dv.SamplerExplorer()",
+    'dv.TopKExplorer(dv.PublicTop(("a", "b", "c"), (9, 7, 2), "x", "rows"))',
+    "dv.CompositionExplorer()",
+    "dv.ConsistencyPlayground()",
+    "dv.AlpAnatomy()",
+    "dv.TradeoffExplorer()",
+    "dv.SamplingExplorer()",
+    "dv.ProductSamplerTrace(n=1000, columns=80)",
+    'dv.RangeExplorer("flat")',
+    'dv.IsotonicExplorer("equal", n=20)',
+    BINS + "dv.MechanismComparison(None, bins)",
+    BINS + "dv.Dense('1/2').bind(dv.Question.of(bins), dv.Unit()).price",
+    BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))",
+    BINS + FRAME + "taught.draw(bins, dv.Dense('1/2')).values",
+    BINS + FRAME + "taught.release_async(bins, dv.Dense('1/2')).result()",
+    BINS + FRAME + "dv.Workbench(taught, bins)",
+]
+
+IN_TURN = """
+import json, traceback
+found = []
+for text in json.loads(sys.argv[1]):
+    try:
+        exec(text, {"dv": dv})
+        found.append("")
+    except BaseException:
+        found.append(traceback.format_exc())
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def failures() -> dict[str, str]:
+    """What went wrong with each text in one Python in which no database can be imported, whichever came before it."""
+    command = [sys.executable, "-c", BLOCKED + IN_TURN, json.dumps(WITHOUT_DATABASES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(zip(WITHOUT_DATABASES, json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+@pytest.mark.parametrize("text", WITHOUT_DATABASES)
+def test_it_works_where_no_database_can_be_imported(text: str, failures: dict[str, str]) -> None:
+    assert failures[text] == ""
 
 
 def test_a_session_does_need_one() -> None:
@@ -70,18 +91,17 @@ session = dv.Session(frame, dv.Unit("row"), dv.Budget(epsilon=2, delta="1e-6"), 
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "files"),
-    [
-        (BINS + FRAME + "taught.draw(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
-        (BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))", "count_noise dense gaussian"),
-        (BINS + LEDGER + "session.release(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
-        (BINS + LEDGER + "session.release(bins, dv.TopK(2, 3, epsilon=1))", "ranked top_k"),
-    ],
-)
-def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "import dpviz as dv\n" + text + MECHANISMS]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+ONE_MECHANISM = [
+    (BINS + FRAME + "taught.draw(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
+    (BINS + FRAME + "repr(taught.plan(bins, dv.Dense('1/2')))", "count_noise dense gaussian"),
+    (BINS + LEDGER + "session.release(bins, dv.Dense('1/2'))", "count_noise dense gaussian"),
+    (BINS + LEDGER + "session.release(bins, dv.TopK(2, 3, epsilon=1))", "ranked top_k"),
+]
+
+
+@pytest.mark.parametrize(("text", "files"), ONE_MECHANISM)
+def test_only_the_mechanism_that_is_used_is_loaded(text: str, files: str, alone: Alone) -> None:
+    done = alone["import sys\n" + text + MECHANISMS]
     assert done.stdout.strip() == files, done.stderr
 
 
@@ -111,9 +131,8 @@ ReleaseJob._drawn = drawn
 """
 
 
-def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(tmp_path: Path) -> None:
-    text = "import sys\nimport dpviz as dv\n" + BINS + LEDGER + FIRST_PLAN
-    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(alone: Alone) -> None:
+    done = alone["import sys\n" + BINS + LEDGER + FIRST_PLAN]
     assert done.returncode == 0, done.stderr
     loaded, heavy = done.stdout.split("\n")[:2]
     assert loaded.split() == [
@@ -135,15 +154,72 @@ def test_the_first_plan_and_its_page_load_one_mechanism_one_shape_and_one_law(tm
     assert heavy == ""
 
 
-@pytest.mark.parametrize(
-    "mechanism", ['dv.Dense("1/2")', 'dv.Dense("1/2", base="tight")', 'dv.Dense("1/2", "gaussian", delta="1e-6")']
-)
-def test_whatever_a_draw_needs_is_loaded_before_it_is_paid_for(mechanism: str, tmp_path: Path) -> None:
-    text = f"import sys\nimport dpviz as dv\n{BINS}{LEDGER}{PAID}session.release(bins, {mechanism})\n"
-    if "tight" in text:
-        text = text.replace('dv.Unit("row")', 'dv.Unit("row", relation="replace-one", n=4)')
-    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+DRAWS = {
+    'dv.Dense("1/2")': LEDGER,
+    'dv.Dense("1/2", base="tight")': LEDGER.replace('dv.Unit("row")', 'dv.Unit("row", relation="replace-one", n=4)'),
+    'dv.Dense("1/2", "gaussian", delta="1e-6")': LEDGER,
+}
+
+
+def drawing(mechanism: str) -> str:
+    return f"import sys\n{BINS}{DRAWS[mechanism]}{PAID}session.release(bins, {mechanism})\n"
+
+
+@pytest.mark.parametrize("mechanism", DRAWS)
+def test_whatever_a_draw_needs_is_loaded_before_it_is_paid_for(mechanism: str, alone: Alone) -> None:
+    done = alone[drawing(mechanism)]
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+EACH_ALONE = """
+import json, os, sys, tempfile, traceback
+import dpviz as dv
+import pandas
+
+assert not [name for name in sys.modules if name.startswith(("dpviz.mechanisms.", "sqlalchemy"))]
+told = []
+for text in json.loads(sys.argv[1]):
+    with tempfile.TemporaryDirectory() as folder:
+        child = os.fork()
+        if child == 0:
+            os.chdir(folder)
+            for stream, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), stream)
+            failed = 1
+            try:
+                exec(compile(text, "text", "exec"), {"dv": dv, "__name__": "__main__"})
+                failed = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                os._exit(failed)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        told.append([code, *(open(os.path.join(folder, name)).read() for name in ("stdout", "stderr"))])
+print(json.dumps(told))
+"""
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Alone: TypeAlias = Mapping[str, Done]
+
+
+@pytest.fixture(scope="module")
+def alone() -> Alone:
+    """What each text did in a process that had loaded dpviz itself and pandas, and nothing else of either's users.
+
+    All of these processes are forked from one, which loads both.
+    """
+    texts = ["import sys\n" + text + MECHANISMS for text, _ in ONE_MECHANISM]
+    texts += ["import sys\n" + BINS + LEDGER + FIRST_PLAN, *map(drawing, DRAWS)]
+    command = [sys.executable, "-c", EACH_ALONE, json.dumps(texts)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {text: Done(*done) for text, done in zip(texts, json.loads(told.stdout), strict=True)}
 
 
 def test_the_package_alone_loads_no_numbers_and_no_mechanism() -> None:

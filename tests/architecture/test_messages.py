@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,11 @@ def spoken(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@cache
+def spoken_in(path: Path) -> list[tuple[int, str]]:
+    return list(spoken(path.read_text(encoding="utf-8")))
+
+
 def examples(text: str) -> list[str]:
     """Numbers in a text that are neither a rule of the package nor the place of a theorem."""
     for rule in RULES:
@@ -62,11 +68,7 @@ def is_message(text: str) -> bool:
 
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_message_gives_a_number_as_an_example(path: Path) -> None:
-    found = [
-        (line, text, examples(text))
-        for line, text in spoken(path.read_text(encoding="utf-8"))
-        if is_message(text) and examples(text)
-    ]
+    found = [(line, text, examples(text)) for line, text in spoken_in(path) if is_message(text) and examples(text)]
     assert found == []
 
 
@@ -90,7 +92,7 @@ def test_an_example_is_told_from_a_rule_a_price_and_a_theorem(text: str, numbers
 
 def test_every_rule_is_said_somewhere() -> None:
     """A rule that nobody says any more would excuse the next example."""
-    said = [text for path in ROOT.rglob("*.py") for _, text in spoken(path.read_text(encoding="utf-8"))]
+    said = [text for path in ROOT.rglob("*.py") for _, text in spoken_in(path)]
     assert [rule for rule in RULES if not any(rule in text for text in said)] == []
 
 

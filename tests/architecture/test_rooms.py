@@ -110,18 +110,22 @@ def strangers(root: Path) -> list[str]:
     findings = []
     for path in sorted(root.rglob("*.py")):
         place = path.relative_to(root).as_posix()
-        tree = ast.parse(path.read_text())
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, TESTING)]
         for room in ROOMS:
             if not place.startswith(room.inside):
-                findings += [f"{place}:{line}: {name} is {room.what}" for line, name in named_in(tree, room)]
+                findings += [f"{place}:{line}: {name} is {room.what}" for line, name in named_in(nodes, room)]
         if place not in ADAPTERS:
-            findings += [f"{place}:{line}: getattr for {name}" for line, name in asked_for(tree)]
+            findings += [f"{place}:{line}: getattr for {name}" for line, name in asked_for(nodes)]
     return findings
 
 
-def named_in(tree: ast.AST, room: Room) -> Iterator[tuple[int, str]]:
+TESTING = (ast.Call, ast.ImportFrom, ast.MatchClass, ast.Compare, ast.Dict, ast.Subscript, ast.MatchValue)
+"""All that can test for a name, or ask for a member."""
+
+
+def named_in(nodes: list[ast.AST], room: Room) -> Iterator[tuple[int, str]]:
     """Every name of the room that something in this module is tested for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "is_a"), args=[_, *kinds]):
                 yield from ((node.lineno, name) for kind in kinds for name in names(kind) if name in room.classes)
@@ -167,9 +171,9 @@ def constants(side: ast.AST) -> list[str]:
     return []
 
 
-def asked_for(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def asked_for(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Every member of our protocols that is looked up with a default."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), _]) if name in MEMBERS:
                 yield node.lineno, name

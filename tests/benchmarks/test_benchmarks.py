@@ -26,6 +26,7 @@ from benchmarks import (
     jobs,
     ledger,
     marginals,
+    measured,
     noise,
     payloads,
     pure_sparse,
@@ -92,9 +93,22 @@ CASES: dict[str, Callable[[Path], list[Measured]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What Python compiles for the processes of all benchmarks: each would do it again for itself."""
+    return tmp_path_factory.mktemp("compiled")
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_benchmark_runs_at_its_smallest(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_benchmark_runs_at_its_smallest(
+    name: str, tmp_path: Path, compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
+    for variable, value in measured.with_compiled_files(compiled).items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    if hasattr(module, "with_compiled_files"):
+        monkeypatch.setattr(module, "with_compiled_files", lambda folder: measured.with_compiled_files(compiled))
     if hasattr(module, "peers"):
         monkeypatch.setattr(module, "peers", TranscriptRow)
     for made in (engines, growth):
