@@ -11,28 +11,33 @@ from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
 
+from dpviz.engines.arrow_types import days, unpacked
+
 DIGITS = 38
 """The most digits of DuckDB's decimals."""
 
 
 def columns(given: Any) -> Any:
-    """The columns as an Arrow table that DuckDB reads: no dictionaries, no half floats, no column without a type."""
+    """The columns as an Arrow table that DuckDB reads: plain types, no half floats, no column without a type."""
     table = given if isinstance(given, pyarrow.Table) else given.to_arrow()
     held = [_plain(column) for column in table.columns]
     return pyarrow.Table.from_arrays(held, names=table.schema.names)
 
 
 def _plain(column: Any) -> Any:
+    column = unpacked(column)
     kind = column.type
-    if pyarrow.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+    if pyarrow.types.is_run_end_encoded(kind):  # of a type that is packed once more: refused, as bytes are
+        return pyarrow.nulls(len(column), pyarrow.binary())
     if pyarrow.types.is_decimal256(kind):
         return _decimals(column)
     if pyarrow.types.is_null(kind):
         column = column.cast(pyarrow.large_string())
+    if pyarrow.types.is_date64(kind):
+        column = days(column)
     if pyarrow.types.is_float16(kind):
         column = column.cast(pyarrow.float32())
-    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind) or pyarrow.types.is_string_view(kind):
+    if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
         column = _texts(column)
     return column
 

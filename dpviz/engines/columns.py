@@ -19,6 +19,7 @@ from typing import Any, Final
 import ibis
 import numpy as np
 
+from dpviz.engines.arrow_types import FARTHEST
 from dpviz.engines.equal_widths import EqualWidths, tried_on
 from dpviz.engines.reading import (
     ENDLESS,
@@ -47,8 +48,6 @@ MOST_PLAIN: Final = 10**38
 """Plain whole numbers in texts lie between this and its negative."""
 DOUBLE: Final = np.dtype(np.float64)
 HALF: Final = np.dtype(np.float16)
-FARTHEST: Final = 10**7
-"""Days: any bin of times lies nearer to 1970."""
 
 
 class Read(ABC):
@@ -83,7 +82,7 @@ class Read(ABC):
 def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None, half: bool = False) -> Read:
     """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them.
 
-    odd   where values were read from texts when the table was opened: whether one was there and could not be read
+    odd   where values were read when the table was opened: whether one was there and could not be read
     half  whether the floats are those of 16 bits, which no engine has and which are held in 32
     """
     dtype = value.type()
@@ -96,7 +95,7 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = N
     if kind == "text":
         if dtype.is_boolean():
             value = ibis.cases((value, "True"), (~value, "False"))
-        return Texts(value if dtype.is_string() else value.cast("string"), numbers)
+        return Texts(value if dtype.is_string() else value.cast("string"), numbers, odd)
     if dtype.is_decimal():
         from dpviz.engines.decimals import Decimals
 
@@ -235,10 +234,14 @@ def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Texts(Read):
-    """Texts, compared by code point; and the numbers that stand in them, where a question reads these."""
+    """Texts, compared by code point; and the numbers that stand in them, where a question reads these.
+
+    odd  whether a value was there that has no text; None where the column never was one of objects
+    """
 
     value: Any
     numbers: TextNumbers | None = None
+    odd: Any = None
 
     @property
     def text(self) -> Any:
@@ -254,7 +257,8 @@ class Texts(Read):
             assert self.numbers is not None
             return self.numbers.assign_bins(domain, numbers)
         known = {label: position for position, label in enumerate(domain.values)}
-        return matched(self.value, known, domain, numbers, ibis.literal)
+        found = matched(self.value, known, domain, numbers, ibis.literal)
+        return found if self.odd is None else ibis.ifelse(self.odd, number(other(domain), numbers), found)
 
     def passes(self, condition: Condition) -> list[Any]:
         if isinstance(condition, Between):

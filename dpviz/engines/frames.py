@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow  # type: ignore[import-untyped]
 
-from dpviz.engines.pandas_source import as_held, inferred
+from dpviz.engines.arrow_types import days
+from dpviz.engines.pandas_source import as_held, inferred, is_flag
 from dpviz.engines.reading import NONE, Plain, label_of, read, read_written
 from dpviz.engines.written import LONGEST, Format
 from dpviz.errors import unwritable
@@ -22,7 +23,7 @@ def column(values: Any, kind: str | None = None) -> Any:
     """Numbers, booleans and times as they are; everything else as texts: those that it is matched by, or, where the
     schema declares numbers, those of its numbers.
 
-    What has no such text, or one that cannot be written to a file, is missing.
+    What has no such text, or one that cannot be written to a file, is missing; `odd` tells it apart.
     """
     if isinstance(values, pd.arrays.NumpyExtensionArray) or isinstance(values.dtype, pd.SparseDtype):
         values = np.asarray(values)
@@ -30,10 +31,12 @@ def column(values: Any, kind: str | None = None) -> Any:
     dtype = values.dtype
     if isinstance(dtype, pd.PeriodDtype):  # nothing can be asked of it, and DuckDB has no such type
         return pyarrow.nulls(len(values), pyarrow.duration("us"))
+    if inferred(dtype) == "run_end_encoded":  # of a type that is packed once more, which DuckDB would unpack
+        return pyarrow.nulls(len(values), pyarrow.binary())
     if isinstance(dtype, pd.CategoricalDtype) and inferred(dtype) == "time":
         return column(values.categories.array.take(np.asarray(values.codes), allow_fill=True), kind)
-    if inferred(dtype) != "text" or (dtype.kind == "b" and not isinstance(dtype, pd.CategoricalDtype)):
-        return _wide(pyarrow.array(_in_order(values), from_pandas=True))
+    if inferred(dtype) != "text" or is_flag(dtype):
+        return _plain(pyarrow.array(_in_order(values), from_pandas=True))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return pyarrow.array(values, from_pandas=True).cast(pyarrow.large_string())
     listed: Any = read(np.asarray(values, dtype=object) if kind == "number" else values, kind or "text")
@@ -42,13 +45,23 @@ def column(values: Any, kind: str | None = None) -> Any:
     return pyarrow.array(held, pyarrow.large_string()).take(pyarrow.array(listed.codes, mask=listed.codes == NONE))
 
 
+def odd(values: Any) -> Any:
+    """Which values of a column of objects or categories are there and have no text that they are matched by."""
+    listed: Any = read(values if isinstance(values.dtype, pd.CategoricalDtype) else np.asarray(values), "text")
+    names = (label_of(value) for value in listed.plain)
+    none = np.array([*(name is None or unwritable(name) for name in names), False])
+    return pyarrow.array(none[listed.codes])
+
+
 def _in_order(values: Any) -> Any:
     """NumPy's numbers with their bytes as this machine has them, as Arrow wants them."""
     return values.astype(values.dtype.newbyteorder("=")) if isinstance(values, np.ndarray) else values
 
 
-def _wide(array: Any) -> Any:
-    """Floats of 16 bits in 32, for DuckDB has no shorter ones."""
+def _plain(array: Any) -> Any:
+    """Floats of 16 bits in 32, for DuckDB has no shorter ones; milliseconds of dates as days."""
+    if pyarrow.types.is_date64(array.type):
+        return days(array if isinstance(array, pyarrow.ChunkedArray) else pyarrow.chunked_array([array]))
     return array.cast(pyarrow.float32()) if pyarrow.types.is_float16(array.type) else array
 
 

@@ -118,7 +118,7 @@ class IbisSource(Unstored, Source):
         odd: Mapping[str, str] | None = None,
         written: Mapping[str, str] | None = None,
         index: Iterable[str] = (),
-        halves: Iterable[str] = (),
+        types: Mapping[str, str] | None = None,
         own: bool = False,
     ) -> None:
         held = table = Hidden.of(table)  # from here on no variable of this call shows a value
@@ -145,8 +145,8 @@ class IbisSource(Unstored, Source):
         self._given = held
         self._shape = withhold_errors(_shape, held, self._engine)
         self._table = held = withhold_errors(_opened, held, self._engine)
-        self._halves = frozenset(halves)
-        every = withhold_errors(_stored, held) | dict.fromkeys(self._halves, "float16")
+        every = withhold_errors(_stored, held) | dict(types or {})
+        self._halves = frozenset(column for column, one in every.items() if one == "float16")
         self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
         for column in columns:
@@ -173,9 +173,12 @@ class IbisSource(Unstored, Source):
             )
             for one in columns
         )
-        timed = frozenset(withhold_errors(_timed, held))
-        parsed = frozenset(read) | frozenset(self._odd)
-        self._schema = Schema(name, columns, measured=readable, timed=timed, parsed=parsed, index=frozenset(index))
+        timed = frozenset(withhold_errors(_timed, held)) - frozenset(types or ())
+        parsed = frozenset(read) | (frozenset(self._odd) & frozenset(written or ()))
+        flags = frozenset(column for column, one in self._stored.items() if one == "boolean")
+        self._schema = Schema(
+            name, columns, measured=readable, timed=timed, parsed=parsed, index=frozenset(index), flags=flags
+        )
         self._shown = self._schema.columns
         self._top = TopRules(exact=not approximate, ties=ties)
         self._prepared: dict[tuple[bytes, Unit, Need], Hidden[Any]] = {}
@@ -386,7 +389,7 @@ class Reading:
     """How the texts of a table are read.
 
     marks   what stands before fractions and between thousands
-    odd     by column that was read by a format, the column that says where a text is there and could not be read
+    odd     by column, the column that says where a value is there and could not be read by its format, or as a text
     halves  the columns whose floats are those of 16 bits
     """
 

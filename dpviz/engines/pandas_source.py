@@ -75,7 +75,8 @@ class PandasSource(Unstored, Source):
             replace(one, written=f"numbers as {PLAIN.said}") if one.name in parsed and not one.written else one
             for one in columns
         )
-        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed), index=index)
+        flags = frozenset(withhold_errors(flags_of, held))
+        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed), index=index, flags=flags)
         self._cells = Hidden(withhold_errors(_copied, held))
         self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
@@ -299,7 +300,17 @@ def texts_of(held: Hidden[pd.DataFrame]) -> list[str]:
     """The columns that may hold texts: by their dtypes, of which no value decides."""
     found = held.take().dtypes.items()
     plain = [(name, dtype) for name, dtype in found if isinstance(name, str) and inferred(dtype) == "text"]
-    return [name for name, dtype in plain if dtype.kind != "b" or isinstance(dtype, pd.CategoricalDtype)]
+    return [name for name, dtype in plain if not is_flag(dtype)]
+
+
+def listed_of(held: Hidden[pd.DataFrame]) -> list[str]:
+    """The columns in which values of any kind may lie, by their dtypes."""
+    return [name for name, dtype in held.take().dtypes.items() if isinstance(name, str) and is_listed(dtype)]
+
+
+def flags_of(held: Hidden[pd.DataFrame]) -> list[str]:
+    """The columns of True and False, by their dtypes."""
+    return [name for name, dtype in held.take().dtypes.items() if isinstance(name, str) and is_flag(dtype)]
 
 
 def index_names(held: Hidden[pd.DataFrame]) -> list[str]:
@@ -322,6 +333,7 @@ def plain_times(dtype: Any) -> bool:
     if isinstance(dtype, pd.CategoricalDtype):
         return dtype.categories is not None and plain_times(dtype.categories.dtype)
     if isinstance(dtype, pd.ArrowDtype):
+        dtype = plain_type(dtype)
         return dtype.kind == "M" and getattr(dtype.pyarrow_dtype, "tz", None) is None
     return isinstance(dtype, np.dtype) and dtype.kind == "M"
 
@@ -336,47 +348,52 @@ def _copied(held: Hidden[pd.DataFrame]) -> Cells:
     return cells
 
 
-def _uncounted(kind: Any) -> str:
-    """The name of an Arrow type that holds no numbers, texts or times; empty for one that does."""
-    from pyarrow import types  # type: ignore[import-untyped]
-
-    binary = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view)
-    if any(holds(kind) for holds in binary):
-        return "binary"
-    if types.is_nested(kind):
-        return str(kind).partition("<")[0]
-    return ""
-
-
 def as_held(array: Any) -> Any:
-    """A column's array in a type that is read without a look at its values: views of texts as texts, which pandas
-    cannot take apart where one is missing."""
-    kind = getattr(array.dtype, "pyarrow_dtype", None)
-    if kind is None:
+    """A column's array in the type of its values: Arrow's without views, runs, dictionaries and extensions."""
+    if not isinstance(array.dtype, pd.ArrowDtype):
         return array
-    import pyarrow  # which pandas needs for such a column alone
+    import pyarrow  # type: ignore[import-untyped]  # which pandas needs for such a column alone
 
-    if not pyarrow.types.is_string_view(kind):
+    from dpviz.engines.arrow_types import plain, unpacked
+
+    kind = array.dtype.pyarrow_dtype
+    if plain(kind) == kind:
         return array
-    return pd.arrays.ArrowExtensionArray(pyarrow.chunked_array(pyarrow.array(array).cast(pyarrow.large_string())))
+    held = pyarrow.array(array)
+    whole = held if isinstance(held, pyarrow.ChunkedArray) else pyarrow.chunked_array([held])
+    return pd.arrays.ArrowExtensionArray(unpacked(whole))
+
+
+def plain_type(dtype: Any) -> Any:
+    """The dtype of the values: Arrow's without views, runs, dictionaries and extensions."""
+    if not isinstance(dtype, pd.ArrowDtype):
+        return dtype
+    from dpviz.engines.arrow_types import plain
+
+    return pd.ArrowDtype(plain(dtype.pyarrow_dtype))
 
 
 def inferred(dtype: Any) -> str:
-    """The kind that a dtype stands for, where none is declared."""
-    if isinstance(dtype, pd.ArrowDtype) and (kind := _uncounted(dtype.pyarrow_dtype)):
-        return kind
+    """The kind that a dtype stands for, where none is declared; the name of one that cannot be counted."""
+    if isinstance(dtype, pd.ArrowDtype):
+        from dpviz.engines.arrow_types import holds
+
+        return holds(dtype.pyarrow_dtype)
     if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
         return "time"
     if isinstance(dtype, pd.CategoricalDtype) and dtype.categories is not None and dtype.categories.dtype.kind in "mM":
         return "time"
-    if is_decimal(dtype):
-        return "number"
     return "number" if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype) else "text"
 
 
-def is_decimal(dtype: Any) -> bool:
-    """Whether these are Arrow's decimals, of any size. (pandas itself has none, but objects.)"""
-    return isinstance(dtype, pd.ArrowDtype) and str(dtype.pyarrow_dtype).startswith("decimal")
+def is_flag(dtype: Any) -> bool:
+    """Whether a dtype holds True and False alone. (Categories of them are texts, as all categories are.)"""
+    return plain_type(dtype).kind == "b" and not isinstance(dtype, pd.CategoricalDtype)
+
+
+def is_listed(dtype: Any) -> bool:
+    """Whether values of any kind may lie in a column of this dtype: objects, and categories of them."""
+    return inferred(dtype) == "text" and (isinstance(dtype, pd.CategoricalDtype) or dtype == np.dtype(object))
 
 
 protect_module(vars())

@@ -100,7 +100,9 @@ class Reading(Unstored, ABC):
     @cached_property
     @abstractmethod
     def users(self) -> Users:
-        """Each row's user, told apart by the text that categories are matched by: 1, 1.0 and "1" are one user."""
+        """Each row's user, told apart by the text that categories are matched by: 1, 1.0 and "1" are one user.
+
+        A text that cannot be written to a file is no user, as it is no key: SQL engines cannot hold it."""
 
 
 def read(values: Any, kind: str) -> Reading:
@@ -183,9 +185,11 @@ def moments(values: Any) -> NDArray[np.datetime64]:
     if isinstance(dtype, pd.ArrowDtype):
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+        from dpviz.engines.arrow_types import days
+
         given = pa.chunked_array(pa.array(values))
         if pa.types.is_date(given.type):
-            given = given.cast(pa.date32(), safe=False).cast(pa.timestamp("s"))
+            given = days(given).cast(pa.timestamp("s"))
         held = given.fill_null(0).to_numpy()
         return np.where(np.asarray(pd.isna(values)), np.datetime64("NaT"), held)
     return np.asarray(values)
@@ -564,7 +568,7 @@ class Listed(Reading):
 
     @cached_property
     def users(self) -> Users:
-        names = [label_of(value) for value in self.plain]
+        names = [name if name is None or not unwritable(name) else None for name in map(label_of, self.plain)]
         known = {name: code for code, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         codes = np.array([*(NONE if name is None else known[name] for name in names), NONE], dtype=np.int64)
         return Users(codes[self.codes], tuple(known))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of
+from dpviz.engines.parquet_types import COARSE
 from dpviz.engines.reading import as_written
 from dpviz.engines.written import PLAIN, Format, Marks, format_of
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
@@ -34,6 +35,7 @@ class Schema:
     timed     columns of dates, or of times without a zone: the only ones of kind `time` that have bins
     parsed    columns whose numbers or dates are read from texts, so that one may be there and be none
     index     the names of a data frame's index, which are no columns
+    flags     columns of True and False by their type
     """
 
     name: str
@@ -42,6 +44,7 @@ class Schema:
     timed: frozenset[str] = frozenset()
     parsed: frozenset[str] = frozenset()
     index: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -126,6 +129,12 @@ class Schema:
     def _can_tell_time(self, name: str, asked: str) -> None:
         """Refuse stretches of time over a column that holds no dates, or times of a zone."""
         kind = self.read_as(name)
+        if kind == COARSE:
+            raise SchemaError.of(
+                as_name(name),
+                f"a column of {kind} cannot be counted: DuckDB fails where one of them is too far off",
+                "give the table that pyarrow.parquet.read_table reads, or write the column in microseconds",
+            )
         if kind != "time":
             raise SchemaError.of(
                 as_name(name),
@@ -159,8 +168,21 @@ class Schema:
             )
 
     def _can_hold(self, name: str, labels: Sequence[str]) -> None:
-        """Refuse labels that a column of numbers never has, for they would count nothing in silence."""
-        if self.kind(name) == "number":
+        """Refuse labels that a column of numbers, or of True and False, never has: they would count nothing in
+        silence."""
+        kind = self.kind(name)
+        if name in self.flags:
+            known = ("0", "1") if kind == "number" else ("False", "True")
+            for place, label in enumerate(labels, 1):
+                if label not in known:
+                    raise SchemaError.of(
+                        f"label {place}, another text",
+                        f"{name} is a column of True and False"
+                        + (" that is read as numbers" if kind == "number" else "")
+                        + f", so its labels are {known[1]} and {known[0]}",
+                        f"write {known[1]} and {known[0]}",
+                    )
+        if kind == "number":
             for place, label in enumerate(labels, 1):
                 if as_written(label) is None:
                     raise SchemaError.of(
@@ -260,14 +282,14 @@ def formats_of(schema: Mapping[str, Declared] | None, columns: Sequence[Column])
 class Read:
     """How texts are read: by column the format of its dates, and the column that tells which of them are malformed.
 
-    halves     the columns of floats of 16 bits, which an engine holds in 32
+    types      by column its type, where an engine holds it as another: floats of 16 bits in 32
     text_file  whether all columns are texts of a file
     """
 
     marks: Marks = PLAIN
     formats: Mapping[str, Format] = field(default_factory=dict)
     odd: Mapping[str, str] = field(default_factory=dict)
-    halves: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
     text_file: bool = False
 
     @classmethod
@@ -277,14 +299,14 @@ class Read:
         """Read a schema declared for columns of these kinds. Raises SchemaError."""
         columns = declared(found, schema, texts)
         names, formats = [column.name for column in columns], formats_of(schema, columns)
-        return cls(marks, formats, {name: _beside(name, names) for name in formats})
+        return cls(marks, formats, {name: beside(name, names) for name in formats})
 
     def others(self, schema: Any) -> Any:
         """The part of a schema that says nothing of these columns."""
         return {name: kind for name, kind in schema.items() if name not in self.formats} if self.formats else schema
 
 
-def _beside(name: str, names: Sequence[str]) -> str:
+def beside(name: str, names: Sequence[str]) -> str:
     """A name for a column of our own, which no column of the data has."""
     known, own = {one.lower() for one in names}, f"dpviz malformed {name}"
     while own.lower() in known:

@@ -182,7 +182,7 @@ def duckdb(
         elif is_columns(held):
             check_distinct(withhold_errors(_names, held), "DuckDB")
             opened, own = _readable(_columns, "this table", held), UNNAMED
-            read = Read(halves=withhold_errors(_halves, held))
+            read = Read(types=withhold_errors(_halves, held))
         else:
             raise ParameterError.of(
                 held.kind,
@@ -203,7 +203,7 @@ def duckdb(
         odd=read.odd,
         written={name: format.said for name, format in read.formats.items()},
         index=index,
-        halves=read.halves,
+        types=read.types,
         own=not shared,
     )
 
@@ -404,6 +404,7 @@ def _version(name: str) -> str:
 
 def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read]:
     """The table in a Parquet or text file, or in a set of them; the files to look for later; and how it is read."""
+    from dpviz.engines.parquet_types import COARSE
     from dpviz.engines.schema import Read
 
     ending = PARQUET[0] if Path(path).is_dir() else path.lower()
@@ -431,7 +432,8 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
                 "several Parquet files must have the same columns of the same types",
                 "open them one by one",
             )
-        return Hidden(table), _identified(files), Read(halves=types.halves)
+        named = dict.fromkeys(types.halves, "float16") | dict.fromkeys(types.coarse, COARSE)
+        return Hidden(table), _identified(files), Read(types=named)
     from dpviz.engines.delimited import Dialect
 
     usual = ("\t", *DIALECT[1:]) if any(mark in ending for mark in TABS) else DIALECT
@@ -596,20 +598,27 @@ def _connected(held: Hidden[Any], table: str) -> Any:
 
 def _declared_in(held: Hidden[Any], schema: Any) -> Read:
     """How a frame's columns are read: by the formats that a schema declares, and by their dtypes."""
-    from dpviz.engines.pandas_source import inferred_kinds, texts_of
-    from dpviz.engines.schema import Read
+    from dpviz.engines.pandas_source import inferred_kinds, listed_of, texts_of
+    from dpviz.engines.schema import Read, beside
 
     read = Read.declared(withhold_errors(inferred_kinds, held), schema, withhold_errors(texts_of, held))
-    return replace(read, halves=withhold_errors(_halves, held))
+    kinds = schema if isinstance(schema, Mapping) else {}
+    listed = (name for name in withhold_errors(listed_of, held) if kinds.get(name, "text") == "text")
+    names = withhold_errors(_names, held)
+    return replace(
+        read,
+        odd={**read.odd, **{name: beside(name, names) for name in listed}},
+        types=withhold_errors(_halves, held),
+    )
 
 
-def _halves(held: Hidden[Any]) -> frozenset[str]:
+def _halves(held: Hidden[Any]) -> dict[str, str]:
     """The columns of a frame or a table whose types are those of floats of 16 bits."""
     table = held.take()
     types = table.schema.types if hasattr(table, "column_names") else table.dtypes
     held_as = (str(getattr(kind, "subtype", getattr(kind, "pyarrow_dtype", kind))) for kind in types)
     halves = ("float16", "<f2", ">f2", "halffloat", "Float16")  # of NumPy, Arrow and polars
-    return frozenset(name for name, kind in zip(_names(held), held_as, strict=True) if kind in halves)
+    return {name: "float16" for name, kind in zip(_names(held), held_as, strict=True) if kind in halves}
 
 
 def _index(held: Hidden[Any]) -> list[str]:
@@ -628,21 +637,22 @@ def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
     """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
     import pyarrow
 
-    from dpviz.engines.frames import column, written
+    from dpviz.engines.frames import column, odd, written
 
     frame = held.take()
     names = [str(name) for name in frame.columns]
     kinds = schema if isinstance(schema, Mapping) else {}
-    columns, odd = [], []
+    columns, besides = [], []
     for name, values in frame.items():
         if name in read.formats:
             held_as, malformed = written(values.array, read.formats[name])
             columns.append(held_as)
-            odd.append(malformed)
+            besides.append(malformed)
         else:
             columns.append(column(values.array, kinds.get(name)))
-    every = [*names, *(read.odd[name] for name in names if name in read.formats)]
-    table = pyarrow.table([*columns, *odd], names=[f"c{at}" for at in range(len(every))])
+            besides += [odd(values.array)] if name in read.odd else []
+    every = [*names, *(read.odd[name] for name in names if name in read.odd)]
+    table = pyarrow.table([*columns, *besides], names=[f"c{at}" for at in range(len(every))])
     return _stored(table, every)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from dpviz.model.domain import Domain
+from dpviz.model.domain import CategoryDomain, Domain
 from dpviz.model.partition import Partition
 from dpviz.model.question import Between, Question
+from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
 
 WHOLE = [0, 1, 2, 3, 5, -1, -2, 40, 41, 127, 2**24 + 1, 2**53 - 1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
@@ -102,10 +103,26 @@ def plain_frames(draw: st.DrawFn, kinds: Sequence[str] = PLAIN) -> tuple[pd.Data
     return pd.DataFrame({name: column.iloc[:length] for name, column in columns.items()}), schema
 
 
+FLAGS = {"flag": ["True", "False"], "number of a flag": [0, 1]}
+"""The labels of a column of True and False, which its type holds: all others are refused."""
+
+
+def kinds_in(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
+    """The kinds of a source's columns, and which of them hold True and False alone by their types."""
+    flags = {name for name, dtype in frame.dtypes.items() if dtype.name in ("bool", "boolean")}
+    named = {"text": "flag", "number": "number of a flag"}
+    return {column.name: named[column.kind] if column.name in flags else column.kind for column in columns}
+
+
 @st.composite
 def domains(draw: st.DrawFn, column: str, kind: str) -> Domain:
     """A domain that may be asked of a column of this kind."""
     flag = st.booleans()
+    if kind == "flag" or (kind in FLAGS and draw(flag)):
+        labels = draw(st.lists(st.sampled_from(FLAGS[kind]), min_size=1, unique=True))
+        return Domain.categories(labels, column=column, other=draw(flag), missing=draw(flag))
+    if kind == "number of a flag":
+        return draw(domains(column, "number").filter(lambda domain: not isinstance(domain, CategoryDomain)))
     if kind == "number":
         shape = draw(st.sampled_from(["integers", "intervals", "categories"]))
         if shape == "categories":
@@ -128,7 +145,7 @@ FAR = [0, -(2**63), 2**53, 2**62, 2**63, 2**64 - 2, -(10**22), 10**30]
 @st.composite
 def wide_domains(draw: st.DrawFn, column: str, kind: str) -> Domain:
     """Domains that nobody lists: integers of any size, for a column of numbers, or a small one to multiply by."""
-    if kind != "number" or draw(st.integers(0, 3)) == 0:
+    if not kind.startswith("number") or draw(st.integers(0, 3)) == 0:
         return draw(domains(column, kind))
     low, high = draw(st.sampled_from([*ENDS, *FAR])), draw(st.sampled_from([*ENDS, *FAR]))
     flag = st.booleans()
@@ -155,11 +172,11 @@ def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
     domain = domain * draw(domains("user", kinds["user"])) if draw(st.integers(0, 3)) == 0 else domain
     where: dict[str, Any] = {}
     for name in draw(st.sets(st.sampled_from(sorted(kinds)), max_size=2)):
-        if kinds[name] == "number" and draw(st.booleans()):
+        if kinds[name].startswith("number") and draw(st.booleans()):
             low, high = sorted(draw(st.lists(st.sampled_from(EDGES), min_size=2, max_size=2)))
             where[name] = draw(st.sampled_from([Between(low, high), Between(low=low), Between(high=high)]))
         else:
-            values = [0, 1, 3, 0.3, 1e23] if kinds[name] == "number" else TEXT[:-1]
+            values = FLAGS.get(kinds[name], [0, 1, 3, 0.3, 1e23] if kinds[name] == "number" else TEXT[:-1])
             where[name] = draw(st.lists(st.sampled_from(values), min_size=1))
     return draw(of_a_part(Question.of(domain, where), kinds))
 

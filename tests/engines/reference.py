@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, KeyDomain, ProductDomain
+from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, KeyDomain, ProductDomain, TimeDomain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column
 from dpviz.privacy.unit import Unit
@@ -30,6 +30,27 @@ def rows_of(frame: pd.DataFrame) -> list[Row]:
     """The rows with the values that the columns hold, each in its own type."""
     columns = [list(frame[name].array) for name in frame.columns]
     return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+class Moment(int):
+    """A date or a time without a zone, in microseconds since 1970 began."""
+
+
+def months(moment: int) -> int:
+    """Whole months since the year 0 began, by the civil calendar."""
+    day = moment // (86_400 * 10**6) + 719_468
+    era, of_era = divmod(day, 146_097)
+    year = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    march = (5 * of_year + 2) // 153
+    return (year + 400 * era) * 12 + march + 2
+
+
+def stretch(domain: TimeDomain, value: Moment) -> int:
+    """The bin of a time that lies between the ends of the domain, from 0."""
+    if domain.by in ("month", "quarter", "year"):
+        return (months(value) - months(domain.start)) // {"month": 1, "quarter": 3, "year": 12}[domain.by]
+    return (value - domain.start) // ({"hour": 1, "day": 24, "week": 168}[domain.by] * 3_600 * 10**6)
 
 
 def is_missing(value: Any) -> bool:
@@ -104,6 +125,9 @@ def one_bin(domain: Domain, value: Any, kind: str) -> str | int | None:
     if isinstance(domain, CategoryDomain):
         name = written(value, kind)
         return f"={name}" if name in domain.values else "other"
+    if isinstance(domain, TimeDomain):
+        assert isinstance(value, Moment)
+        return "under" if value < domain.start else "over" if value >= domain.end else stretch(domain, value)
     exact = number(value)
     if exact == ODD:
         return ODD
@@ -125,7 +149,10 @@ def position(domain: Domain, found: str | int | None) -> int | None:
     if isinstance(domain, CategoryDomain):
         bins = [*(f"={name}" for name in domain.values), *["other"] * domain.other, *[MISSING] * domain.missing]
         return bins.index(found) if found in bins else None
-    inner = domain.high - domain.low + 1 if isinstance(domain, IntegerDomain) else len(domain.edges) - 1
+    if isinstance(domain, TimeDomain):
+        inner = stretch(domain, Moment(domain.end - 1)) + 1
+    else:
+        inner = domain.high - domain.low + 1 if isinstance(domain, IntegerDomain) else len(domain.edges) - 1
     after = domain.underflow + inner
     beside = {
         "under": 0 if domain.underflow else None,
@@ -168,7 +195,7 @@ def passes(question: Question, row: Row, kinds: dict[str, str]) -> bool:
         if is_missing(value):
             return False
         if isinstance(condition, Between):
-            exact = number(value)
+            exact = Fraction(value) if condition.times else number(value)
             if exact == ODD or (condition.low is not None and exact < condition.low):
                 return False
             if condition.high is not None and exact > condition.high:
@@ -179,8 +206,9 @@ def passes(question: Question, row: Row, kinds: dict[str, str]) -> bool:
 
 
 def user_of(row: Row, column: str, kinds: dict[str, str]) -> str | None:
-    """The text that tells users apart, or None where a row belongs to nobody."""
-    return None if is_missing(row[column]) else written(row[column], kinds[column])
+    """The text that tells users apart, or None where a row belongs to nobody: no file holds half a surrogate pair."""
+    user = None if is_missing(row[column]) else written(row[column], kinds[column])
+    return None if user is None or re.search("[\ud800-\udfff]", user) else user
 
 
 def counted(rows: list[Row], question: Question, unit: Unit, kinds: dict[str, str]) -> Iterator[tuple[str, int | str]]:

@@ -44,7 +44,7 @@ from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, minutes
 from tests.engines.engines import in_duckdb
-from tests.engines.frames import plain_frames, questions, units, wide_questions
+from tests.engines.frames import kinds_in, plain_frames, questions, units, wide_questions
 from tests.frames import is_ours
 from tests.soak.amounts import part
 
@@ -67,7 +67,7 @@ def asked_of(source: Any, question: Question, unit: Unit, need: Need) -> None:
 def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(plain_frames())
     source = engines.shared(frame, "data", schema)
-    kinds = {column.name: column.kind for column in source.columns}
+    kinds = kinds_in(frame, source.columns)
     question, unit = data.draw(questions(kinds)), data.draw(units)
     asked_of(source, question, unit, StatisticKind.DENSE)
     dense = contract.counts_as_the_reference(lambda *_: source, frame, question, unit, schema)
@@ -80,7 +80,7 @@ def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
 def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     frame, schema = data.draw(plain_frames())
     source = engines.shared(frame, "data", schema)
-    kinds = {column.name: column.kind for column in source.columns}
+    kinds = kinds_in(frame, source.columns)
     question, unit = data.draw(wide_questions(kinds)), data.draw(units)
     asked_of(source, question, unit, StatisticKind.SPARSE)
     contract.sparse_as_the_reference(lambda *_: source, frame, question, unit, schema)

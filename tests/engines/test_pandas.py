@@ -24,7 +24,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.statistic import Column, DenseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines, reference
-from tests.engines.frames import frames, questions, units
+from tests.engines.frames import frames, kinds_in, questions, units
 from tests.soak.amounts import part
 
 ROW = Unit("row")
@@ -43,7 +43,7 @@ def count(values: Any, domain: Domain, kind: str | None = None, **where: Any) ->
 
 
 def kinds_of(frame: pd.DataFrame, schema: Mapping[str, str]) -> dict[str, str]:
-    return {column.name: column.kind for column in engine(frame, "data", schema).columns}
+    return kinds_in(frame, engine(frame, "data", schema).columns)
 
 
 # ---------------------------------------------------------------- the contract

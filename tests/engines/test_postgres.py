@@ -20,7 +20,7 @@ from dpviz.model.statistic import StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, decimals, engines, sums, test_key_products, test_sums, test_times
 from tests.engines import server as there
-from tests.engines.frames import plain_frames, questions, units, wide_questions
+from tests.engines.frames import kinds_in, plain_frames, questions, units, wide_questions
 from tests.ledger.server import ANALYST, Server
 from tests.patience import until
 from tests.soak.amounts import part
@@ -52,7 +52,7 @@ def asked_of(source: Any, question: Question, unit: Unit, need: Any) -> None:
 def test_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.DataObject) -> None:
     frame, _ = data.draw(plain_frames(HELD))
     source = postgres(frame, "data", None)
-    kinds = {column.name: column.kind for column in source.columns}
+    kinds = kinds_in(frame, source.columns)
     question, unit = data.draw(questions(kinds)), data.draw(units)
     asked_of(source, question, unit, StatisticKind.DENSE)
     dense = contract.counts_as_the_reference(lambda *_: source, frame, question, unit)
@@ -65,7 +65,7 @@ def test_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.D
 def test_sparse_and_largest_counts_are_those_of_the_reference(postgres: contract.Engine, data: st.DataObject) -> None:
     frame, _ = data.draw(plain_frames(HELD))
     source = postgres(frame, "data", None)
-    kinds = {column.name: column.kind for column in source.columns}
+    kinds = kinds_in(frame, source.columns)
     question, unit = data.draw(wide_questions(kinds)), data.draw(units)
     asked_of(source, question, unit, StatisticKind.SPARSE)
     contract.sparse_as_the_reference(lambda *_: source, frame, question, unit)

@@ -26,7 +26,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import contract, engines
-from tests.engines.frames import plain_frames, questions, units, wide_questions
+from tests.engines.frames import kinds_in, plain_frames, questions, units, wide_questions
 from tests.engines.server import plain
 from tests.soak.amounts import part
 
@@ -67,7 +67,7 @@ def test_counts_are_those_of_the_reference(name: str, data: st.DataObject) -> No
     engine, kinds = HELD[name]
     frame, _ = data.draw(plain_frames(kinds))
     source = engine(frame, "data", None)
-    question = data.draw(questions({column.name: column.kind for column in source.columns}))
+    question = data.draw(questions(kinds_in(frame, source.columns)))
     unit = data.draw(units)
     asked_of(source, question, unit, StatisticKind.DENSE)
     contract.counts_as_the_reference(lambda *_: source, frame, question, unit)
@@ -80,7 +80,7 @@ def test_sparse_and_largest_counts_are_those_of_the_reference(name: str, data: s
     engine, kinds = HELD[name]
     frame, _ = data.draw(plain_frames(kinds))
     source = engine(frame, "data", None)
-    question = data.draw(wide_questions({column.name: column.kind for column in source.columns}))
+    question = data.draw(wide_questions(kinds_in(frame, source.columns)))
     unit = data.draw(units)
     asked_of(source, question, unit, StatisticKind.SPARSE)
     contract.sparse_as_the_reference(lambda *_: source, frame, question, unit)
