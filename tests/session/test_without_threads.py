@@ -18,7 +18,7 @@ import dpviz as dv
 from dpviz.errors import EngineGone, LedgerError, ReleaseFailed, ReleaseInterrupted, SessionBusy
 from dpviz.model.source import Tick
 from dpviz.session.interrupts import Presses
-from dpviz.session.ledger import store
+from dpviz.session.ledger import store, witness
 from dpviz.session.running import Running
 from dpviz.session.session import Session
 from tests.session.sources import KnownCounts, KnownTop
@@ -181,11 +181,16 @@ def test_a_watcher_that_asks_for_another_release_is_told_that_the_session_is_bus
     assert told == ["asked", "refused"] and len(it.ledger.entries()) == 1
 
 
-def test_a_ledger_that_somebody_else_holds_is_waited_for(tmp_path: Path) -> None:
-    it = session(tmp_path)
+def test_a_ledger_that_somebody_else_holds_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is one of this process, so nobody is asked whose it is: then who waits is told as of another program."""
+    it, told = session(tmp_path), list[str]()
+    monkeypatch.setattr(store, "NOTICE", 0.0)
+    monkeypatch.setattr(store, "NAMELESS", 0.0)
+    monkeypatch.setattr(witness, "holder", lambda path: None)
     with held(tmp_path / "test.ledger-lock") as let_go:
-        it.ledger.on_wait = lambda text: let_go()
+        it.ledger.on_wait = lambda text: (told.append(text), let_go())  # type: ignore[func-returns-value]
         assert it.release(BINS, HALF).number == 1
+    assert len(told) == 1 and "another program holds it" in told[0]
 
 
 def test_a_ledger_that_nobody_lets_go_of_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
