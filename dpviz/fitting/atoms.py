@@ -74,8 +74,18 @@ class Atoms:
 
     def above(self, t: float) -> tuple[float, float]:
         """Pr[X > t], between two numbers."""
-        found = float(self.reached[np.searchsorted(self.values, t, side="right")])
-        return max(0.0, found - self.error), min(1.0, found + self.error)
+        return self.least_above(t), self.most_above(t)
+
+    def least_above(self, t: float) -> float:
+        """A number that Pr[X > t] is not below."""
+        return max(0.0, self._told(t) - self.error)
+
+    def most_above(self, t: float) -> float:
+        """A number that Pr[X > t] is not above."""
+        return min(1.0, self._told(t) + self.error)
+
+    def _told(self, t: float) -> float:
+        return float(self.reached[np.searchsorted(self.values, t, side="right")])
 
 
 def _moves(noise: Noise) -> float:

@@ -272,7 +272,7 @@ class _Statistics:
         for x, y in ((1, 1), (1, 0), (0, 1)):
             if least > enough:
                 law, seen = self._law(Fraction(x), Fraction(y))
-                least = min(least, self._above(law, seen)[1])
+                least = min(least, self._at_most(law, seen))
         return least
 
     def _law(self, x: Fraction, y: Fraction) -> tuple[Law, float]:
@@ -288,10 +288,16 @@ class _Statistics:
             self._known[millionths] = self._law(1 - p, -p)
         return self._known[millionths]
 
-    def _above(self, law: Law, seen: float) -> tuple[float, float]:
-        """Pr[X >= seen], enclosed."""
-        trifle = (abs(seen) + law.width) * 1e-12
-        return law.above(seen + trifle)[0], law.above(seen - trifle)[1]
+    def _at_least(self, law: Law, seen: float) -> float:
+        """A number that Pr[X >= seen] is not below."""
+        return law.least_above(seen + self._trifle(law, seen))
+
+    def _at_most(self, law: Law, seen: float) -> float:
+        """A number that Pr[X >= seen] is not above."""
+        return law.most_above(seen - self._trifle(law, seen))
+
+    def _trifle(self, law: Law, seen: float) -> float:
+        return (abs(seen) + law.width) * 1e-12
 
     def first(self, *, upper: bool) -> tuple[int, int | None]:
         """How many millionths are certainly rejected in one piece, and one beyond them that certainly is not; None
@@ -302,7 +308,7 @@ class _Statistics:
         rejected, place = 0, self._place(NormalDist().inv_cdf(1 - self.allowed), upper)
         for tried, margin in enumerate(MARGINS):
             law, seen = self._seen(place, upper)
-            if self._above(law, seen)[1] <= self.allowed:
+            if self._at_most(law, seen) <= self.allowed:
                 rejected = max(rejected, place)
             if rejected == FINE or (tried and (rejected or not place)):
                 break
@@ -310,7 +316,7 @@ class _Statistics:
         place = rejected
         for margin in MARGINS if rejected < FINE else ():
             law, seen = self._seen(place, upper)
-            if self._above(law, abs(seen))[0] > self._level * (1 + 16 * UNIT):
+            if self._at_least(law, abs(seen)) > self._level * (1 + 16 * UNIT):
                 return rejected, place
             inner = self._place(self._quantile(law, self._level, upper, place, certain=False) * (1 - margin), upper)
             place = min(FINE, max(rejected, inner) + 1)
@@ -345,11 +351,11 @@ class _Statistics:
     def _quantile(self, law: Law, level: float, upper: bool, place: int, certain: bool = True) -> float:
         """The multiple of its standard deviation that the statistic exceeds with chance `level`, certainly or perhaps,
         at so many millionths from one end."""
-        deviation = self._deviation(place / FINE, upper)
+        deviation, chance = self._deviation(place / FINE, upper), self._at_most if certain else self._at_least
         fails, holds, above, below = 0.0, max(law.high, -law.low), math.log(0.5 / level), -math.log(level * 1e11)
         while holds - fails > max(NEAR * deviation, law.width / 4):  # the logarithm of a tail is nearly a line
             middle = fails + (holds - fails) * min(0.95, max(0.05, above / (above - below)))
-            found = math.log(max(self._above(law, middle)[1 if certain else 0], level * 1e-9) / level)
+            found = math.log(max(chance(law, middle), level * 1e-9) / level)
             if found <= 0:
                 holds, below, above = middle, min(found, -1e-9), above / 2
             else:

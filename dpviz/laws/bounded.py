@@ -230,11 +230,14 @@ def product_epsilon(columns: int, one: Fraction, step: Fraction, delta: Fraction
     '34/125'
     """
     events, parts = _tails(columns, one, step)
-    top, bottom, missing = 0, 1, delta.numerator * parts
+    top, bottom, missing, near = 0, 1, delta.numerator * parts, 0.0
     for first, other in events:
         over, under = first * delta.denominator - missing, other * delta.denominator
+        told = under > 0 and over.bit_length() - under.bit_length() < 1000  # as a float, which keeps the order: it is
+        if told and over / under < near:  # rounded correctly. Most events are passed over by this alone
+            continue
         if over * bottom > top * under:
-            top, bottom = over, under
+            top, bottom, near = over, under, over / under if told else 2.0**999
     return log_up(Fraction(top, bottom), grid) if top > bottom else Fraction(0)
 
 

@@ -83,8 +83,19 @@ class Truncated:
         """Pr[Z > a] for a >= 0, enclosed without big powers unless they are needed."""
         if a >= self.t:
             return Fraction(0), Fraction(0)
-        (low, high), (cut_low, cut_high) = (above_bounds(self.noise.decay, at, precision) for at in (a, self.t))
+        low, high = above_bounds(self.noise.decay, a, precision)
+        cut_low, cut_high = self._cut(precision)
         return low - cut_high, high - cut_low
+
+    def _cut(self, precision: int) -> Enclosure:
+        """Pr[Z > t] of the noise that is cut off, enclosed: once for each precision."""
+        if precision not in self._cuts:
+            self._cuts[precision] = above_bounds(self.noise.decay, self.t, precision)
+        return self._cuts[precision]
+
+    @cached_property
+    def _cuts(self) -> dict[int, Enclosure]:
+        return {}
 
 
 @dataclass(frozen=True)

@@ -175,7 +175,7 @@ class NoiseLaw(BinNoise):
     def top(self) -> int | None:
         return None if self.finite is None else self.finite.n
 
-    @property
+    @cached_property
     def junk(self) -> FastSampleLaw | None:
         """The whole law where a count may be replaced by a uniform one."""
         return self.finite.fast if self.finite is not None and self.finite.kind == "fastsample" else None
@@ -196,18 +196,21 @@ class NoiseLaw(BinNoise):
         return self.beyond(value - count, precision)
 
     def reads(self, count: int, levels: Sequence[Fraction], *, clamps: bool = True) -> list[int]:
-        drawn = super().reads(count, levels, clamps=clamps)
-        if self.junk is None:
+        drawn, junk = super().reads(count, levels, clamps=clamps), self.junk
+        if junk is None:
             return drawn
 
         def holds(level: Fraction, value: int, precision: int) -> bool | None:
             low, high = self.above(count, value, precision)
             return True if high <= 1 - level else False if low > 1 - level else None
 
-        return [
-            least(lambda value, at=level: decide(partial(holds, at, value)), near=near)  # type: ignore[misc]
-            for level, near in zip(levels, drawn, strict=True)
-        ]
+        def found(level: Fraction, near: int) -> int:
+            """Floating point says where about, so that few chances are enclosed."""
+            most = float(1 - level)
+            near = least(lambda value: junk.chance_above(count, value) <= most, near=near)
+            return least(lambda value: decide(partial(holds, level, value)), near=near)
+
+        return [found(level, near) for level, near in zip(levels, drawn, strict=True)]
 
     def beyond(self, z: int, precision: int) -> Enclosure:
         """The chance of noise above z, before any clamp, enclosed."""
