@@ -1,7 +1,8 @@
 """Every fan that a slider can rest on is built in bounded work, whatever budget somebody grants and types.
 
 Work is counted in steps (`work.py`), never in seconds. A budget may be anything from 1e-9 to 1000; the parameters below
-are where plans took minutes, or for ever. `tests/soak/test_every_fan.py` draws further ones at random.
+are where plans took minutes, or for ever. `tests/soak/test_every_fan.py` plans them under budgets in between, and draws
+further ones at random.
 """
 
 from __future__ import annotations
@@ -147,9 +148,17 @@ HARD: dict[str, tuple[Mechanism, dv.Question, Unit]] = {
 }
 
 
-@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
-@pytest.mark.parametrize("case", HARD)
-def test_every_other_slider_is_planned_under_any_budget(case: str, top: Fraction) -> None:
+ENDS = (BUDGETS[0], BUDGETS[-1])
+DEAREST = [
+    ("a limit beyond all Gaussian noise", Fraction(1, 1000)),
+    ("bits of rows that come or go", Fraction(1, 1000)),
+    ("what passes, and buckets", Fraction(1)),
+]
+"""Of the budgets in the middle, those that took the most steps. `tests/soak/test_every_fan.py` plans under all."""
+
+
+def planned(case: str, top: Fraction) -> None:
+    """A slider is planned in bounded work, or where it stands is refused."""
     mechanism, question, unit = HARD[case]
     try:
         epsilons = plan(mechanism, question, unit, top)
@@ -158,6 +167,15 @@ def test_every_other_slider_is_planned_under_any_budget(case: str, top: Fraction
             mechanism.with_epsilon(min(top, Fraction(1))).bind(question, unit)
     else:
         assert 1 <= len(epsilons) <= 40
+
+
+def told(given: object) -> str:
+    return f"{float(given):g}" if isinstance(given, Fraction) else str(given)
+
+
+@pytest.mark.parametrize(("case", "top"), [*((case, top) for case in HARD for top in ENDS), *DEAREST], ids=told)
+def test_every_other_slider_is_planned_under_any_budget(case: str, top: Fraction) -> None:
+    planned(case, top)
 
 
 @pytest.mark.parametrize("start", [0, 7])
@@ -190,7 +208,7 @@ def test_each_mechanism_is_among_them() -> None:
     assert {mechanism.name for mechanism, _, _ in HARD.values()} | {Compact.name} == set(REGISTRY)
 
 
-@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
+@pytest.mark.parametrize("top", BUDGETS, ids=told)
 @pytest.mark.parametrize("number", [1, 10**6])
 def test_a_sub_session_is_planned_under_any_budget(number: int, top: Fraction) -> None:
     for accounting in ("safe", "paper", "zcdp"):
@@ -205,9 +223,11 @@ def test_a_sub_session_is_planned_under_any_budget(number: int, top: Fraction) -
 # ---------------------------------------------------------------- sheets that compare
 
 
-@pytest.mark.parametrize("top", BUDGETS, ids=lambda top: f"{float(top):g}")
-@pytest.mark.parametrize("unit", [ROW, SWAP, USER], ids=["row", "swap", "user"])
-def test_a_comparison_is_drawn_under_any_budget(unit: Unit, top: Fraction) -> None:
+UNITS = {"row": ROW, "swap": SWAP, "user": USER}
+
+
+def compared(unit: str, top: Fraction) -> None:
+    """Mechanisms side by side are drawn in bounded work."""
     rivals: tuple[Mechanism, ...] = (
         dv.Dense(1, base="tight", cap=10**6),
         dv.Stability(1, "1e-6", base="tight", cap=2**60),
@@ -216,9 +236,15 @@ def test_a_comparison_is_drawn_under_any_budget(unit: Unit, top: Fraction) -> No
         dv.Compact(1, cap=10**6),
     )
     with at_most(20 * MOST):  # five mechanisms against some forty counts
-        sheet = ComparisonSheet(HUGE, unit, rivals, top, top).to_json()
+        sheet = ComparisonSheet(HUGE, UNITS[unit], rivals, top, top).to_json()
     for points in sheet["fans"].values():
         assert all(len(point["rows"]) == len(rivals) for point in points)
+
+
+@pytest.mark.parametrize("top", ENDS, ids=told)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_comparison_is_drawn_under_any_budget(unit: str, top: Fraction) -> None:
+    compared(unit, top)
 
 
 @pytest.mark.parametrize(("e", "g", "t"), [(1, 2, "1"), (50, 10**9, "paper"), (50, 10**9, "10000"), (1, 100, "tight")])

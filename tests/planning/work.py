@@ -13,6 +13,9 @@ from typing import Any
 BITS = 2048
 """Numbers of so many bits are as much work as a call."""
 
+SHORT = (type(None), float, bool, str)
+"""What most calls return, and what has no bits to count."""
+
 
 class TooMuchWork(Exception):
     """What was to be computed takes more steps than it may. No part of the package catches it."""
@@ -20,37 +23,45 @@ class TooMuchWork(Exception):
 
 @dataclass
 class Work:
-    """Steps so far: one for each call, of Python or C, and one for each BITS of the numbers that calls return."""
+    """Steps of the work that was counted: one for each call, of Python or C, and one for each BITS of the numbers that
+    calls return."""
 
-    most: int
     steps: int = 0
-
-    def count(self, frame: FrameType, event: str, value: Any) -> None:
-        if event in ("call", "c_call"):
-            self.steps += 1
-        elif event == "return":
-            self.steps += length(value) // BITS
-        if self.steps > self.most:
-            raise TooMuchWork(f"more than {self.most:,} steps")
 
 
 def length(value: object) -> int:
     """How many bits the numbers in a value have."""
     if isinstance(value, int):
         return value.bit_length()
+    if isinstance(value, (tuple, list)):  # before Fraction, whose metaclass takes long to say no
+        return sum(map(length, value))
     if isinstance(value, Fraction):
         return value.numerator.bit_length() + value.denominator.bit_length()
-    if isinstance(value, tuple | list):
-        return sum(length(part) for part in value)
     return 0
 
 
 @contextmanager
 def at_most(steps: int) -> Iterator[Work]:
-    """Count the work inside, and stop it at this many steps."""
-    work, before = Work(steps), sys.getprofile()
-    sys.setprofile(work.count)
+    """Count the work inside, and stop it at this many steps. What `work.steps` says is read afterwards."""
+    work, before, left = Work(), sys.getprofile(), steps
+
+    def count(frame: FrameType, event: str, value: Any) -> None:
+        """Called tens of millions of times, so it looks up nothing but what is its own."""
+        nonlocal left
+        if event == "c_call" or event == "call":
+            left -= 1
+        elif event == "return":
+            if type(value) in SHORT:
+                return
+            left -= length(value) // BITS
+        else:
+            return
+        if left < 0:
+            raise TooMuchWork(f"more than {steps:,} steps")
+
+    sys.setprofile(count)
     try:
         yield work
     finally:
         sys.setprofile(before)
+        work.steps = steps - left

@@ -14,7 +14,8 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.planning.sheet import PlanSheet
 from tests.mechanisms.test_recorded import QUESTIONS, RECORDS, UNITS
-from tests.planning.test_fans import MOST
+from tests.planning.test_fans import BUDGETS, DEAREST, ENDS, HARD, MOST, compared, planned
+from tests.planning.test_fans import UNITS as WHO
 from tests.planning.work import at_most
 from tests.soak.amounts import record, rounds
 
@@ -137,3 +138,14 @@ def test_every_fan_is_built_in_bounded_work() -> None:
             assert Fraction(point["price"]["epsilon"]) <= Fraction(point["price"]["asked"]), (mechanism, question, unit)
     assert planned >= rounds(1000) // 4
     record("plans of random parameters under budgets from 1e-9 to 1000", f"{planned:,} built, {refused:,} refused")
+
+
+def test_what_is_planned_under_the_ends_of_all_budgets_is_planned_under_those_in_between() -> None:
+    """Sliders of `tests/planning/test_fans.py`, and comparisons, with what is not tried there."""
+    between = [top for top in BUDGETS if top not in ENDS]
+    sliders = [(case, top) for case in HARD for top in between if (case, top) not in DEAREST]
+    pairs = [(unit, top) for unit in WHO for top in between]
+    for drawn, all_ in ((planned, sliders), (compared, pairs)):
+        for case, top in random.Random(7).sample(all_, rounds(len(all_))):
+            drawn(case, top)
+    record("plans under budgets in the middle", f"{rounds(len(sliders))} sliders and {rounds(len(pairs))} comparisons")
