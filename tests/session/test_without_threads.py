@@ -188,7 +188,12 @@ def test_a_ledger_that_somebody_else_holds_is_waited_for(tmp_path: Path, monkeyp
     monkeypatch.setattr(store, "NAMELESS", 0.0)
     monkeypatch.setattr(witness, "holder", lambda path: None)
     with held(tmp_path / "test.ledger-lock") as let_go:
-        it.ledger.on_wait = lambda text: (told.append(text), let_go())  # type: ignore[func-returns-value]
+
+        def tell(text: str) -> None:
+            told.append(text)
+            let_go()
+
+        it.ledger.on_wait = tell
         assert it.release(BINS, HALF).number == 1
     assert len(told) == 1 and "another program holds it" in told[0]
 
