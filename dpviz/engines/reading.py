@@ -213,14 +213,21 @@ def _of_strings(values: Any, kind: str) -> Listed:
     """Strings as pandas keeps them: grouped first, then each distinct one is read; a text is read as it is."""
     if isinstance(values, pd.arrays.ArrowStringArray):
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+        import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
         held = pa.array(values, type=pa.large_string())  # in pieces, where the column was put together of some
         grouped = (held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held).dictionary_encode()
         places = grouped.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        distinct = grouped.dictionary.to_numpy(zero_copy_only=False)
-    else:
-        places, distinct = values.factorize()
-        distinct = np.asarray(distinct, dtype=object)
+        if kind != "text":
+            named = listed(grouped.dictionary.to_numpy(zero_copy_only=False), kind)
+            return Listed(np.append(named.codes, NONE)[places], named.plain)
+        order = pc.sort_indices(grouped.dictionary)  # by bytes of UTF-8, which is by code points, as Python has it
+        distinct = grouped.dictionary.take(order).to_numpy(zero_copy_only=False)
+        ranks = np.full(len(order) + 1, NONE, dtype=np.int64)
+        ranks[order.to_numpy()] = np.arange(len(order))
+        return Listed(ranks[places], tuple(distinct.tolist()), in_order=True)
+    places, distinct = values.factorize()
+    distinct = np.asarray(distinct, dtype=object)
     if kind == "text":
         return Listed(places.astype(np.int64, copy=False), tuple(distinct.tolist()))
     named = listed(distinct, kind)
@@ -511,10 +518,14 @@ Plain: TypeAlias = str | Fraction | float | Unread
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Listed(Reading):
-    """A column as codes into its distinct values; NONE where the value is missing."""
+    """A column as codes into its distinct values; NONE where the value is missing.
+
+    in_order  whether all values are texts that can be written to a file, each once and by code points
+    """
 
     codes: NDArray[np.int64]
     plain: tuple[Plain, ...]
+    in_order: bool = False
 
     def assign_bins(self, domain: Domain) -> Bins:
         if isinstance(domain, CategoryDomain):
@@ -560,6 +571,8 @@ class Listed(Reading):
 
     @cached_property
     def keys(self) -> tuple[NDArray[Any], Bins]:
+        if self.in_order:
+            return np.array(self.plain, dtype=object), self.codes
         names = [value if type(value) is str else label_of(value) for value in self.plain]
         held = sorted({name for name in names if name is not None and not unwritable(name)})
         known: dict[str | None, int] = {name: place for place, name in enumerate(held)}

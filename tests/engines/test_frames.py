@@ -135,3 +135,17 @@ def test_strings_are_read_alike_whole_in_pieces_and_empty(dtype: str) -> None:
     for nothing in (first[:0], first[1:]):
         labels, codes = read(nothing.array, "text").keys
         assert labels.tolist() == [] and codes.tolist() == [-1] * len(nothing)
+
+
+ODD_TEXTS: list[str | None] = ["b", "", "a", "￿", "😀", "a\u0308", "ä", "a\0", "a", None, "\U0010ffff", "Z", "日本"]
+
+
+def test_texts_that_arrow_keeps_have_the_keys_and_the_order_of_texts_that_python_keeps() -> None:
+    held = {
+        storage: read(pd.array(ODD_TEXTS, dtype=pd.StringDtype(storage)), "text") for storage in ("pyarrow", "python")
+    }
+    labels = {storage: found.keys[0].tolist() for storage, found in held.items()}
+    assert labels["pyarrow"] == labels["python"] == sorted({text for text in ODD_TEXTS if text is not None})
+    codes = {storage: found.keys[1].tolist() for storage, found in held.items()}
+    assert codes["pyarrow"] == codes["python"]
+    assert [labels["python"][code] if code >= 0 else None for code in codes["python"]] == ODD_TEXTS
