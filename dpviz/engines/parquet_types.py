@@ -8,8 +8,11 @@ from typing import Any, Final, NamedTuple
 COARSE: Final = "times in milliseconds of a Parquet file"
 """What DuckDB cannot read where one value is too far off for microseconds: it fails, and would tell of that row."""
 MILLIS: Final = ("TIMESTAMP_MILLIS", "MILLIS=MilliSeconds")
+MOST_DIGITS: Final = 38
+"""Of a decimal of DuckDB."""
+
 LOST: Final = (
-    "type = 'INT96' OR precision > 38 OR logical_type LIKE 'Float16%' OR converted_type = 'TIMESTAMP_MILLIS'"
+    f"type = 'INT96' OR precision > {MOST_DIGITS} OR logical_type LIKE 'Float16%' OR converted_type = 'TIMESTAMP_MILLIS'"
     " OR logical_type LIKE 'Timestamp%MILLIS=MilliSeconds%'"
 )
 """Of which types DuckDB makes others. INT96, which is an instant, comes as a plain time; a decimal of more digits than
@@ -50,7 +53,7 @@ def lost(connection: Any, files: Sequence[str]) -> Lost:
     halves = [frozenset(name for name, of in held.items() if of[1].startswith("Float16")) for held in by_file.values()]
     return Lost(
         frozenset(name for name, of in every if of[0] == "INT96"),
-        frozenset(name for name, of in every if of[2] > 38),
+        frozenset(name for name, of in every if of[2] > MOST_DIGITS),
         frozenset(name for name, of in every if _coarse(of)),
         frozenset(within),
         frozenset.intersection(*halves),

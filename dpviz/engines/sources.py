@@ -7,6 +7,7 @@ short form cannot say: a table of a database, a connection, counts that are only
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import sys
 import tempfile
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
-from dpviz.engines.table_files import PARQUET, as_pattern, files_of
+from dpviz.engines.table_files import PARQUET, as_pattern, check_database, files_of
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import check_not_open, named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
+from dpviz.names import meant
 
 if TYPE_CHECKING:
     from dpviz.engines.parquet_types import Lost
@@ -407,7 +409,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
     from dpviz.engines.parquet_types import COARSE
     from dpviz.engines.schema import Read
 
-    ending = PARQUET[0] if Path(path).is_dir() else path.lower()
+    ending = PARQUET[0] if os.path.isdir(path) else path.lower()
     if not ending.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
             Path(path).name,
@@ -428,7 +430,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
         table, types = _readable(_opened, Path(path).name, _alike(files, Path(path).name)).take()
         if types.apart:
             raise SchemaError.of(
-                f"{short(', '.join(sorted(types.apart)))}, floats of 16 bits in some and of 32 in others",
+                f"{short(', '.join(sorted(types.apart)))}, half floats in some and single floats in others",
                 "several Parquet files must have the same columns of the same types",
                 "open them one by one",
             )
@@ -574,14 +576,41 @@ def _own() -> Any:
 
 
 def _database(path: str, table: str) -> tuple[Hidden[Any], tuple[Opened, ...]]:
-    if not Path(path).is_file():
+    check_database(path)
+    files = _identified([Path(path)])
+    _check_database(path, table)
+    return _readable(_attached, f"table {table} of {Path(path).name}", path, table), files
+
+
+def _check_database(path: str, table: str) -> None:
+    """Refuse a database that somebody else has open or that has no such table, with the step that helps. Reads no
+    row."""
+    import duckdb
+
+    try:
+        with duckdb.connect(path, read_only=True) as connection:
+            listed = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+    except duckdb.ConnectionException:  # another configuration: a connection of this process writes to it
         raise ParameterError.of(
             Path(path).name,
-            "there is no such file",
-            "check the spelling and the folder: a path that is not absolute begins where Python runs",
-        )
-    files = _identified([Path(path)])
-    return _readable(_attached, f"table {table} of {Path(path).name}", path, table), files
+            "this process has a connection to this database that may write to it",
+            'give that connection in place of the path, and table="visits" with it, or close it',
+        ) from None
+    except duckdb.IOException as problem:
+        if "lock" not in str(problem):
+            return
+        raise ParameterError.of(
+            Path(path).name,
+            "another program has this database open",
+            "close it there, or work on a copy of the file",
+        ) from None
+    except duckdb.Error:
+        return
+    named = [name for (name,) in listed]
+    if table.lower() not in {name.lower() for name in named}:
+        has = short(", ".join(named), 200) if named else "no table"
+        rule = f"the tables of {Path(path).name} are: {has}"
+        raise ParameterError.of(table, rule, meant(table, named, "name one of them"))
 
 
 def _attached(path: str, table: str) -> Any:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from dpviz.errors import ParameterError
+from dpviz.errors import DpvizError, ParameterError
 
 PARQUET: Final = (".parquet", ".pq")
 
@@ -26,14 +27,70 @@ ICEBERG: Final = (
 )
 HUDI: Final = 'open it with Spark, and give what spark.read.format("hudi").load(path) returns'
 HIVE: Final = 'give what pyarrow.dataset.dataset(path, partitioning="hive").to_table() returns, which has these columns'
+KINDS: Final = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
 BELOW: Final = 'name them all with a pattern: "visits/**/*.parquet"'
 
 
 def files_of(path: str) -> list[Path]:
     """The files that a path names, in the order of their names; none where there are none.
 
-    Raises ParameterError for a folder that is kept by a table format of its own, or that has files in folders below.
+    Raises ParameterError for a folder that is kept by a table format of its own, that has files in folders below or no
+    Parquet files at all, and for what cannot be read as a file is: a pipe, a link to nothing, a file of somebody else.
     """
+    try:
+        found = _found(path)
+        for file in found:
+            _check_file(file)
+    except OSError as error:
+        raise _unreadable(Path(path).name, error) from None
+    return found
+
+
+def check_database(path: str) -> None:
+    """Refuse a path that is no file, or one that this user may not read. Raises ParameterError."""
+    try:
+        if not Path(path).exists():
+            raise ParameterError.of(
+                Path(path).name,
+                "there is no such file",
+                "check the spelling and the folder: a path that is not absolute begins where Python runs",
+            )
+        _check_file(Path(path))
+    except OSError as error:
+        raise _unreadable(Path(path).name, error) from None
+
+
+def _check_file(file: Path) -> None:
+    kind = os.stat(file).st_mode
+    if not stat.S_ISREG(kind):
+        what = next((name for test, name in KINDS if test(kind)), "a device")
+        raise ParameterError.of(
+            f"{file.name}, {what}",
+            "a table is read from files, which are there for a second question, too",
+            "write the rows to a file, or read them with pandas and give the data frame",
+        )
+    if not os.access(file, os.R_OK):
+        raise PermissionError
+
+
+def _unreadable(name: str, error: OSError) -> DpvizError:
+    """A refusal in our words: what the system says names folders."""
+    if isinstance(error, PermissionError):
+        return ParameterError.of(
+            name, "this user may not read it", "ask its owner for the right to read the file and the folders above it"
+        )
+    if isinstance(error, FileNotFoundError):
+        return ParameterError.of(
+            name, "it is a link to a file that is not there", "put the file back, or remove the link"
+        )
+    return ParameterError.of(name, "the system does not give this file", "try to open it with another program")
+
+
+def _found(path: str) -> list[Path]:
     place = Path(path)
     if place.is_dir():
         return _of_folder(place)
@@ -42,7 +99,7 @@ def files_of(path: str) -> list[Path]:
     if not any(sign in path for sign in "*?"):
         return []
     fitting = glob.glob(path.replace("[", "[[]"), recursive=True)
-    found = [Path(one) for one in sorted(fitting) if os.path.isfile(one) and not _is_hidden(one, path)]
+    found = [Path(one) for one in sorted(fitting) if not os.path.isdir(one) and not _is_hidden(one, path)]
     for folder in sorted({above for one in found for above in _folders(one, path)}):
         _check_format(folder)
     return found
@@ -69,7 +126,17 @@ def _of_folder(folder: Path) -> list[Path]:
             + ", whose names stand for a column" * partitioned,
             HIVE if partitioned else BELOW,
         )
-    return sorted(one for one in folder.iterdir() if is_parquet(one.name) and _is_shown(one.name) and one.is_file())
+    files = sorted(one for one in folder.iterdir() if is_parquet(one.name) and _is_shown(one.name) and not one.is_dir())
+    if not files:
+        raise ParameterError.of(
+            f"{folder.name or folder.absolute().name}/",
+            "of a folder the Parquet files are read, and there are none in this one",
+            "name the files of another kind themselves",
+        )
+    for file in files:
+        if not file.exists():  # a link that leads nowhere: its rows would be missing in silence
+            raise _unreadable(file.name, FileNotFoundError())
+    return files
 
 
 def _below(folder: Path) -> Iterator[Path]:

@@ -108,7 +108,7 @@ def test_a_wider_float_of_the_same_value_prints_as_another_decimal(tmp_path: Pat
     assert counts(single, question) != counts(HELD["pandas"](tmp_path, SOME), question)
     pq.write_table(pa.table({"x": column(SOME)}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": column(SOME).cast(pa.float32())}), tmp_path / "2.parquet")
-    with pytest.raises(SchemaError, match="x, floats of 16 bits in some and of 32 in others"):
+    with pytest.raises(SchemaError, match="x, half floats in some and single floats in others"):
         as_source(tmp_path)
 
 

@@ -196,7 +196,7 @@ def test_any_names_in_a_folder_give_what_their_rows_give(tmp_path: Path) -> None
 
 
 def test_a_folder_that_cannot_be_read_is_refused_in_our_words(tmp_path: Path) -> None:
-    with pytest.raises(DpvizError, match="there is no such file"):
+    with pytest.raises(DpvizError, match="there are none in this one"):
         dv.sources.duckdb(tmp_path)
     (tmp_path / "empty.parquet").touch()
     with pytest.raises(DpvizError, match="cannot be read as a table"):
