@@ -37,7 +37,7 @@ SHEETS: dict[str, Callable[[], Any]] = {
     "product": lambda: ProductSheet(n=1000, columns=80),
     "sampler": lambda: SamplerSheet(n=10, c=3),
     "sampling": SamplingSheet,
-    "top k": lambda: TopKSheet(dict.fromkeys(LIMITS[:2], made_up("step")), Unit("user"), k=3, kbar=5, max_bins=2),
+    "top k": lambda: TopKSheet(dict.fromkeys(LIMITS[:2], made_up("flat")), Unit("user"), k=1, kbar=2, max_bins=2),
 }
 
 

@@ -7,7 +7,7 @@ import json
 import threading
 import time
 import traceback
-from collections import ChainMap
+from collections import ChainMap, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import pytest
 import dpviz as dv
 from dpviz import widgets
 from dpviz.errors import ParameterError
+from dpviz.planning.fans import Points
+from dpviz.widgets import explorer
 from dpviz.widgets.explorer import Explorer
 from dpviz.widgets.view import View
 from tests.patience import patience, until
@@ -53,9 +55,9 @@ VIEWS: dict[str, Callable[[Path], Any]] = {
     "AlpAnatomy": lambda path: dv.AlpAnatomy(),
     "ProductSamplerTrace": lambda path: dv.ProductSamplerTrace(n=1000, columns=80),
     "SamplingExplorer": lambda path: dv.SamplingExplorer(),
-    "TradeoffExplorer": lambda path: dv.TradeoffExplorer(),
+    "TradeoffExplorer": lambda path: dv.TradeoffExplorer(d=4, k=1, look_ups=1),
     "MechanismComparison": lambda path: dv.MechanismComparison(None, BINS, ["Dense", "Stability"]),
-    "TopKExplorer": lambda path: dv.TopKExplorer("power"),
+    "TopKExplorer": lambda path: dv.TopKExplorer("flat", k=1, kbar=2),
 }
 
 
@@ -66,6 +68,16 @@ def test_every_view_there_is_stands_in_this_file() -> None:
     for name in widgets.__all__:
         getattr(widgets, name)  # a component is imported when it is asked for
     assert below(View) - set(VIEWS) == {"View", "Component", "Explorer"}
+
+
+POINTS: defaultdict[str, Points] = defaultdict(Points)
+
+
+@pytest.fixture(autouse=True)
+def the_points_of_a_view_are_worked_out_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Explorers of one name show one sheet in all tests of this file."""
+    if hasattr(request.node, "callspec"):
+        monkeypatch.setattr(explorer, "Points", lambda: POINTS[request.node.callspec.params["name"]])
 
 
 @pytest.fixture
