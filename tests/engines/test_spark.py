@@ -26,6 +26,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import (
+    border,
     contract,
     decimals,
     engines,
@@ -508,3 +509,15 @@ def test_spark_counts_nan_row_by_row(spark: Any, tmp_path: Path) -> None:
         source = as_source(spark.read.parquet(str(path)))
         for question in (files.QUESTIONS[0], files.QUESTIONS[5], files.TOTAL):
             assert files.counted(source, question, ROW) == files.plainly(source, data, question, ROW), question.text
+
+
+def test_small_tables_of_all_types_are_counted_as_plain_python_counts(spark: Any) -> None:
+    def opened(given: border.Table) -> Source:
+        path = border.path()
+        pyarrow.parquet.write_table(given.arrow, path)
+        return as_source(spark.read.parquet(str(path)), name="data")
+
+    other = ("float16", "null", "timestamp s", "timestamp ms", "timestamp ns", "long date")
+    held = border.Container(opened, border.without(*other))
+    outcomes = [border.case(f"spark {at}", held, "Spark", 3) for at in range(4)]
+    assert sum(answered for answered, _ in outcomes) >= 4
