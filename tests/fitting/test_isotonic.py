@@ -87,13 +87,13 @@ def squared(values: Values, fitted: Values) -> Fraction:
 
 def check_whole(whole: Callable[[Isotonic, int | None], Any]) -> None:
     """No ascending sequence of whole numbers, of those that come into question, is nearer."""
-    for values in [list(values) for size in (1, 2, 3, 4) for values in product(range(-2, 3), repeat=size)]:
-        for least in (None, 0):
+    for size, least in product((1, 2, 3, 4), (None, 0)):
+        floor = -3 if least is None else least
+        others = np.array(list(combinations_with_replacement(range(floor, 4), size)))
+        for values in map(list, product(range(-2, 3), repeat=size)):
             fitted = whole(isotonic(values), least).tolist()
-            floor = -3 if least is None else least
             assert fitted == sorted(fitted) and min(fitted) >= floor
-            best = min(squared(values, other) for other in combinations_with_replacement(range(floor, 4), len(values)))
-            assert squared(values, fitted) == best, values
+            assert squared(values, fitted) == int(((others - values) ** 2).sum(axis=1).min()), values
 
 
 def test_rounding_and_raising_after_the_fit_is_exactly_the_best_whole_fit() -> None:

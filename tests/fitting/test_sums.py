@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -66,21 +67,29 @@ def chance(noise: Noise, z: int) -> Fraction:
 @cache
 def enumerated(case: int) -> Law:
     """The law of a sum, rounded down to 2**-120 on the way: lower bounds, and what is missing is the error."""
-    total: Law = {Fraction(0): Fraction(1)}
+    total = {Fraction(0): 2**120}
     for term in CASES[case]:
-        one = single(term)
+        one = [(value, mass.numerator, mass.denominator) for value, mass in single(term).items()]
         for _ in range(term.count):
             further: dict[Fraction, int] = {}
-            for (a, p), (b, q) in product(total.items(), one.items()):
-                further[a + b] = further.get(a + b, 0) + int(p * q * 2**120)
-            total = {value: Fraction(mass, 2**120) for value, mass in further.items() if mass}
-    return total
+            for (a, p), (b, n, d) in product(total.items(), one):
+                further[a + b] = further.get(a + b, 0) + p * n // d
+            total = {value: mass for value, mass in further.items() if mass}
+    return {value: Fraction(mass, 2**120) for value, mass in total.items()}
+
+
+@cache
+def summed(case: int) -> tuple[list[Fraction], list[Fraction]]:
+    """The values of a sum, and what lies at each of them and above; at the end 0."""
+    law = sorted(enumerated(case).items())
+    beyond = list(accumulate((mass for _, mass in reversed(law)), initial=Fraction(0)))
+    return [value for value, _ in law], beyond[::-1]
 
 
 def above(case: int, value: Fraction) -> tuple[Fraction, Fraction]:
-    law = enumerated(case)
-    low = sum((mass for at, mass in law.items() if at > value), Fraction(0))
-    return low, low + 1 - sum(law.values())
+    values, beyond = summed(case)
+    low = beyond[bisect_right(values, value)]
+    return low, low + 1 - beyond[0]
 
 
 def sums() -> list[NoiseSum]:

@@ -22,6 +22,7 @@ from dpviz.fitting.sums import NoiseSum
 from dpviz.fitting.whole_tables import total_bias, tried, whole_table, whole_tables
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric
+from tests.soak.amounts import part
 
 PAIRS = Tables((2, 3, 4), ((0, 1), (0, 2), (1, 2)), (1, 1, 1), False)
 TRIPLES = Tables((2, 3, 2, 2), ((0, 1, 2), (1, 2, 3), (0,), ()), (1, 2, 1, 3), False)
@@ -186,7 +187,8 @@ def test_what_runs_show_is_what_enumeration_says() -> None:
 @each
 def test_all_cells_alike_are_off_by_their_part_of_the_total(design: Tables, noise: Any) -> None:
     """The law of the total and runs of noise, which know nothing of each other."""
-    for table, cells in enumerate(design.cells):
+    every = list(enumerate(design.cells))
+    for table, cells in every if part(2, 1) == 2 else every[:: max(1, len(every) - 1)]:  # the first and the last
         truth = np.full(cells, 1)
         total = cells if design.known else None
         noises = [noise for _ in design.tables]

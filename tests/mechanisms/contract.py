@@ -237,10 +237,19 @@ def check_all_bins(case: Case, beta: Fraction, vectors: list[tuple[int, ...]]) -
 
 def check_draws(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, seed: int) -> float:
     """The least p-value over the bins of a chi-square test of `draws` releases against the oracle."""
+    return check_drawn(case, counts, drawn(case, counts, draws, mode, seed))
+
+
+def drawn(case: Case, counts: tuple[int, ...], draws: int, mode: Mode, seed: int) -> np.ndarray:
+    """The values of so many releases, a row each."""
     bits = TeachingBits(seed)
     statistic = statistic_of(case.bound, counts)
     answers = [case.bound.draw(statistic, bits, mode=mode) for _ in range(draws)]
-    rows = np.array([row(one, len(counts)) if case.drawn is None else case.drawn(one) for one in answers])
+    return np.array([row(one, len(counts)) if case.drawn is None else case.drawn(one) for one in answers])
+
+
+def check_drawn(case: Case, counts: tuple[int, ...], rows: np.ndarray) -> float:
+    """The same of values that were drawn before: one draw is held against a law and its twins."""
     asked = counts if case.asked is None else case.asked(counts)
     return min(p_value(rows[:, place], case.law(value)) for place, value in enumerate(asked))
 

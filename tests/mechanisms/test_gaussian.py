@@ -123,10 +123,11 @@ def test_the_stated_errors_are_those_of_the_law(name: str) -> None:
 def test_draws_follow_the_law_and_a_law_of_a_little_more_noise_is_told_apart(name: str) -> None:
     case = CASES[name]
     counts = (1, 4, 0)[: case.bound.question.bins]
-    assert contract.check_draws(case, counts, 30_000, "exact", 3) > contract.FALSE_ALARM
+    rows = contract.drawn(case, counts, 30_000, "exact", 3)
+    assert contract.check_drawn(case, counts, rows) > contract.FALSE_ALARM
     variance = case.bound.law.noise.variance  # type: ignore[attr-defined]
     wider = Case("wider", case.bound, case.most, oracle(variance * 9 / 8, *case.bound.clamp))
-    assert contract.check_draws(wider, counts, 30_000, "exact", 3) < contract.FALSE_ALARM
+    assert contract.check_drawn(wider, counts, rows) < contract.FALSE_ALARM
 
 
 def test_means_are_those_of_the_law() -> None:

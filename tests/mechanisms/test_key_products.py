@@ -28,6 +28,7 @@ from tests.engines import engines
 from tests.mechanisms.ranking import Limited, law_of, statistic, worst_delta
 from tests.mechanisms.test_dense import geometric_oracle, rational
 from tests.mechanisms.test_stability import shown_above
+from tests.soak.amounts import part
 
 PRODUCT = Domain.integers(1, 2, column="month") * Domain.keys(column="dest")
 ASKED = Question.of(PRODUCT)
@@ -61,16 +62,20 @@ def named(unit: dv.Unit) -> str:
 
 
 @cache
-def counts_of(table: Table, unit: dv.Unit) -> Counts:
-    """The four counts, as the engine finds them."""
-    frame = pd.DataFrame(
+def frame_of(table: Table) -> pd.DataFrame:
+    return pd.DataFrame(
         {
             "month": pd.Series([month for _, (month, _) in table], dtype="int64"),
             "dest": pd.Series([dest for _, (_, dest) in table], dtype="str"),
             "user": pd.Series([user for user, _ in table], dtype="str"),
         }
     )
-    found = engines.pandas(frame, "data", None).count(ASKED, unit, StatisticKind.SPARSE)
+
+
+@cache
+def counts_of(table: Table, unit: dv.Unit) -> Counts:
+    """The four counts, as the engine finds them."""
+    found = engines.kept(frame_of(table), "data", None).count(ASKED, unit, StatisticKind.SPARSE)
     assert isinstance(found, SparseCounts)
     labels, counts = found.take()
     known = dict(zip(labels.tolist(), counts.tolist(), strict=True))
@@ -89,12 +94,14 @@ def bags(user: str, most: int) -> list[Table]:
 
 
 def tables(unit: dv.Unit) -> Iterator[tuple[Table, Table]]:
-    """Every pair of neighbours: one unit beside up to two rows of another."""
+    """Every pair of neighbours: one unit beside up to two rows of another. A unit that comes or goes has one row more
+    than count at most, or up to three."""
+    most = 1 if unit.is_row else part(3, unit.max_bins * unit.max_per_bin + 1)  # type: ignore[operator]
     if unit.relation == "replace-one":
         own = [bag for bag in bags("one", 1 if unit.is_row else 2) if bag or not unit.is_row]
         swaps = itertools.permutations(own, 2)
     else:
-        swaps = ((bag, ()) for bag in bags("one", 1 if unit.is_row else 3) if bag)
+        swaps = ((bag, ()) for bag in bags("one", most) if bag)
     for (before, after), others in itertools.product(swaps, bags("two", 2)):
         if unit.n is None or len(before) + len(others) == unit.n:
             yield (*before, *others), (*after, *others)

@@ -242,8 +242,10 @@ def failures(bound: SortedBound, truth: tuple[int, ...], beta: Fraction, among: 
     return [float(chances[column].sum()) for column in wrong.T]
 
 
-NOISES = runs(3, 3, 5)
-"""At epsilon 3 less than 2e-7 lies beyond, so a chance that is summed is that much too small at most."""
+NOISES, BEYOND = runs(3, 3, 3), Fraction(4, 10**5)
+"""At epsilon 3 less than this lies beyond, so a chance that is summed is that much too small at most."""
+FARTHER = runs(3, 3, 5)
+"""Less than 2e-7 lies beyond, for what squares."""
 
 
 @pytest.mark.parametrize("truth", TRUTHS, ids=str)
@@ -251,7 +253,7 @@ NOISES = runs(3, 3, 5)
 def test_intervals_hold_as_often_as_they_say_by_enumeration(truth: tuple[int, ...], reader: str) -> None:
     bound = bound_of(ROW, 3, 3)
     for beta, among in itertools.product(BETAS, AMONG):
-        assert max(failures(bound, truth, beta, among, reader)) <= beta
+        assert max(failures(bound, truth, beta, among, reader)) <= beta - BEYOND
 
 
 def test_the_intervals_of_what_was_drawn_are_exact_and_one_count_less_fails() -> None:
@@ -362,14 +364,14 @@ def test_sums_of_ranks_hold_as_often_as_they_say_by_enumeration(name: str) -> No
     bound = bound_of(ROW, 3, 3)
     for truth in ((0, 0, 0), (1, 0, 0), (40, 20, 0)):
         for reader in ("fitted", "nonnegative") if name != "the total" else Ranks.readers:
-            assert misses(bound, truth, QUERIES[name], Fraction(1, 10), reader) <= 0.1
+            assert misses(bound, truth, QUERIES[name], Fraction(1, 10), reader) <= 0.1 - BEYOND
 
 
 @pytest.mark.parametrize("truth", [(0, 0, 0), (7, 7, 7), (40, 20, 0)], ids=str)
 def test_a_sum_of_two_ranks_that_is_said_one_count_closer_does_not_hold(truth: tuple[int, ...]) -> None:
     """What the enumeration says of the least mistake: of equal counts, at the cut at 0, and of others."""
     bound, query = bound_of(ROW, 3, 3), QUERIES["the two largest"]
-    assert misses(bound, truth, query, Fraction(1, 10), "fitted") <= 0.02
+    assert misses(bound, truth, query, Fraction(1, 10), "fitted") <= 0.02 - BEYOND
     assert misses(bound, truth, query, Fraction(1, 10), "fitted", less=1) > 0.1
 
 
@@ -378,7 +380,7 @@ def test_all_ranges_of_ranks_hold_at_once_by_enumeration(truth: tuple[int, ...])
     bound, beta = bound_of(ROW, 3, 3), Fraction(1, 3)
     reading, wrong = reading_of(bound), [0.0, 0.0]
     ranges = [range(first, last) for first in range(3) for last in range(first + 1, 4)]
-    for vector, chance in zip(*runs(3, 3, 3), strict=True):  # 4e-5 lies beyond
+    for vector, chance in zip(*NOISES, strict=True):
         answer, missed = Ranks(np.array(truth) + vector), [False, False]
         for points in ranges:
             query = Query.of((points, 1))
@@ -392,7 +394,7 @@ def test_all_ranges_of_ranks_hold_at_once_by_enumeration(truth: tuple[int, ...])
                 missed[less] |= off > below.value - less or -off > above.value - less
         for less in range(2):
             wrong[less] += float(chance) * missed[less]
-    assert wrong[0] <= 1 / 3 - 4e-5 and (truth == (40, 20, 0) or wrong[1] > 1 / 3)
+    assert wrong[0] <= 1 / 3 - BEYOND and (truth == (40, 20, 0) or wrong[1] > 1 / 3)
 
 
 @pytest.mark.parametrize("among", AMONG)
@@ -432,7 +434,7 @@ def test_the_total_is_unbiased_with_an_exact_law_fitted_or_not() -> None:
     for reader in ("fitted", "noisy"):
         error = bound.law.linear(QUERIES["the total"], None, reading_of(bound), reader)
         assert error.exact and error.bias == UNBIASED
-        assert misses(bound, (1, 0, 0), QUERIES["the total"], Fraction(1, 10), reader) <= 0.1
+        assert misses(bound, (1, 0, 0), QUERIES["the total"], Fraction(1, 10), reader) <= 0.1 - BEYOND
         assert misses(bound, (1, 0, 0), QUERIES["the total"], Fraction(1, 10), reader, less=1) > 0.1
     fitted = bound.law.linear(QUERIES["the two largest"], None, reading_of(bound))
     assert not fitted.exact and fitted.bias.words.startswith("biased")
@@ -441,7 +443,7 @@ def test_the_total_is_unbiased_with_an_exact_law_fitted_or_not() -> None:
 
 def test_sums_from_one_end_of_the_fit_are_no_further_off_than_sums_of_noises() -> None:
     """On every draw: what the bound for ranks in a row rests on. For long runs it is the shorter one by far."""
-    for vector in NOISES[0][::3]:
+    for vector in FARTHER[0][::7]:
         for truth in ((0, 0, 0), (2, 1, 1), (9, 3, 0)):
             answer = Ranks(np.array(truth) + vector)
             errors = np.cumsum([a - b for a, b in zip(answer.read(READING), truth, strict=True)])
@@ -510,7 +512,7 @@ def test_a_public_number_of_rows_cuts_what_a_rank_can_have() -> None:
 
 def test_the_typical_error_that_is_supposed_bounds_the_true_one_and_is_it_where_all_are_equal() -> None:
     """The mean squared error by enumeration at epsilon 3."""
-    vectors, chances = NOISES
+    vectors, chances = FARTHER
     error = bound_of(ROW, 3, 3).error
     for truth in [(0, 0, 0), (1, 0, 0), (1, 1, 0), (2, 1, 0), (3, 1, 1), (4, 2, 0), (40, 20, 0)]:
         squares = 0.0

@@ -123,13 +123,13 @@ def test_the_worked_example() -> None:
 
 
 def test_draws_have_the_law_of_the_definition() -> None:
-    """A chi-square over 240 histograms, every shape of rule among them: false alarm 1e-9, power stated.
+    """A chi-square over 120 histograms, every shape of rule among them: false alarm 1e-9, power stated.
 
     The twin's bottom symbol stands one count lower, the mildest of the slips that break delta.
     """
     cells, draws, bits = Cells(), 300, TeachingBits(11)
     histograms = list(itertools.product(range(4), repeat=3))
-    for turn, shape in enumerate(itertools.chain(SHAPES, SHAPES)):
+    for turn, shape in enumerate(SHAPES):
         unit, rule, (k, kbar) = shape
         bound = bound_of(unit, rule, k, kbar, 3)
         oracle = limited(unit, rule, k, kbar, 3, base=math.exp(bound.rate))
@@ -137,7 +137,7 @@ def test_draws_have_the_law_of_the_definition() -> None:
         private = statistic(counts, kbar)
         answers = [answer_of(bound.draw(private, bits, mode="exact")) for _ in range(draws)]
         cells.add(answers, oracle.law(counts), replace(oracle, gap=oracle.gap - 1).law(counts))
-    assert cells.freedom > 200
+    assert cells.freedom > 100
     assert cells.power > 0.999
     assert cells.p_value > FALSE_ALARM
 
