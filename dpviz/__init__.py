@@ -158,5 +158,4 @@ def _found(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    mechanisms = _mechanisms()
-    return sorted({*globals(), "__all__", *_HOME, *_MODULES, *mechanisms.NAMES, *mechanisms.REGISTRY})
+    return sorted({"__version__", *_found("__all__"), *_mechanisms().REGISTRY})
