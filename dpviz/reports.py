@@ -110,21 +110,60 @@ def report(
 ) -> Path:
     """Write releases and plans into one HTML file that works from a disk, with no network and no kernel.
 
-    items   releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
-            `session.releases` for all of a session; explorers, whose sliders move through what they stand on; and
-            what was derived from releases that are in the list, too, which is told in words. Two combined answers
-            bring both of their releases
-    ledger  the session or ledger that paid: its chain is verified, and every release must be in it as given. Left out,
-            the ledger of the session that the releases come from, for as long as that is there
-    keys    of a release that answers look-ups (a sketch, a compact table) the keys that the report answers. Left out,
-            a sketch of at most 16 MiB is carried whole, and answers for any key. A look-up is free: it is paid already
-    people  whether to name who asked for the releases, and who raised the budget and why: as they said, in the ledger,
-            which must be known
+    Parameters
+    ----------
+    items : list or Releases
+        Releases (teaching draws are marked as such), plans and plan sheets, all about one privacy unit;
+        `session.releases` for all of a session; explorers, whose sliders move through their sheets; and values derived
+        from releases that are in the list, too, which the report states in words. Two combined answers bring both of
+        their releases.
+    path : str or Path
+        The file to write, such as "visits.html".
+    title : str, optional
+        The heading. By default it names what the report shows.
+    lead : str, optional
+        A text below the heading.
+    ledger : Session, Ledger, str or Path, optional
+        The session or ledger that paid: its chain is verified, and every release must be in it as given. By default,
+        the ledger of the session that the releases come from, for as long as that is there.
+    people : bool, default False
+        Whether to name who asked for the releases, and who raised the budget and why: as declared in the ledger, which
+        must be known.
+    keys : list, optional
+        The keys that the report answers, of a release that answers look-ups (a sketch, a compact table). By default, a
+        sketch of at most 16 MiB is carried whole, and answers for any key. A look-up is free: it is paid already.
 
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    ParameterError
+        If there are no items, an argument is outside its range, the file cannot be written, or its name promises
+        another format.
+    Forbidden
+        If an item is of another kind, such as a table of data.
+    UnitError
+        If the items are about several privacy units.
+    LedgerError
+        If the ledger did not make a release as given, or its chain is broken.
+
+    Notes
+    -----
     Each release brings the plan sheet of its question, so a reader can move epsilon and see what else it would have
-    cost. The head adds up what all releases cost one unit, and says what they are about and, where the ledger is
-    known, on which days they were released. Nothing but what is public in a release, a plan and a ledger goes in.
-    Returns the path.
+    cost. The head adds up the cost of all releases to one unit, says what they are about and, where the ledger is
+    known, on which days they were released. Only the public parts of a release, a plan and a ledger go in.
+
+    Examples
+    --------
+    >>> import dpviz as dv, pandas as pd, tempfile
+    >>> lesson = dv.teaching(pd.DataFrame({"x": [0, 0, 1]}), seed=1)
+    >>> draw = lesson.draw(dv.Domain.integers(0, 1, column="x"), dv.Dense(40))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(dv.report([draw], f"{folder}/x.html").name)
+    x.html
     """
     _place(path)
     items, derived = _told(items)

@@ -186,14 +186,53 @@ class Custody(ABC):
     def seeded(
         self, question: object, mechanism: Mechanism, times: int, *, by: object = None, way: Way | None = None
     ) -> SeededDraws:
-        """So many seeded draws, with the true counts. Only where the data are public; refused elsewhere."""
+        """Draw several times with a seed, beside the true counts. Only where the data are public.
+
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters.
+        times : int
+            How many draws to make.
+        by : Partition or Domain, optional
+            Disjoint parts, each of which the question is asked about.
+        way : str, optional
+            How the price is shared out over the parts; the best way by default.
+
+        Returns
+        -------
+        SeededDraws
+            The draws in order, and the true counts where the rows are counts of declared bins.
+
+        Raises
+        ------
+        Forbidden
+            If the data are private.
+        """
         raise Forbidden.of(
             "seeded draws", "true counts are shown for public data only", "begin a lesson with dv.teaching"
         )
 
     def public(self, question: Question) -> PublicTable | PublicTop | None:
-        """The true counts where the data are public, of declared bins or of the largest keys; None where there are
-        none to show."""
+        """Return the true counts where the data are public: of declared bins, or of the largest keys.
+
+        Parameters
+        ----------
+        question : Question
+            The question that a page asks.
+
+        Returns
+        -------
+        PublicTable, PublicTop or None
+            None where the data are private, or where there are no counts to show.
+
+        Raises
+        ------
+        SchemaError
+            If the question does not fit the columns of public data.
+        """
         return None
 
     @property

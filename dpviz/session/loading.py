@@ -24,14 +24,37 @@ DERIVED: Final = b'{"derived":'
 
 @single_arguments
 def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = None) -> Release:
-    """The release saved at `path`.
+    """Load a saved release.
 
-    ledger  the session, the ledger or its place that is said to have paid: its chain is verified, and the release must
-            be in it, in every part. Without it anybody may have written the file: `release.origin` is "unchecked", and
-            repr and reports say so
+    Parameters
+    ----------
+    path : str or Path
+        The file that `release.save` wrote.
+    ledger : Session, Ledger, str or Path, optional
+        The session, the ledger or its place that is said to have paid. Its chain is verified, and the release must be
+        in it, in every part. Without a ledger anybody may have written the file: `release.origin` is "unchecked", and
+        repr and reports say so.
 
-    Raises ReleaseFormat where the file is truncated, altered, or of a newer format, or where the ledger stored
-    something else; LedgerError where the ledger made no such release.
+    Returns
+    -------
+    Release
+        The release, the same in every part.
+
+    Raises
+    ------
+    ReleaseFormat
+        If the file is truncated, altered, something else or of a newer format, or the ledger stored another answer.
+    LedgerError
+        If the ledger made no such release, or its chain is broken.
+
+    Examples
+    --------
+    >>> import dpviz as dv, pandas as pd, tempfile
+    >>> lesson = dv.teaching(pd.DataFrame({"x": [0, 0, 1]}), seed=1)
+    >>> draw = lesson.draw(dv.Domain.integers(0, 1, column="x"), dv.Dense(40))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(dv.load(draw.save(f"{folder}/x.json")) == draw)
+    True
     """
     content = files.read(path, "a release", "visits.json", ReleaseFormat)
     if content.startswith(DERIVED):
@@ -45,12 +68,12 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
 def load_derived(
     path: str | Path, *, ledger: Ledger | Session | str | Path | None = None
 ) -> Derived | DerivedTable | Combined:
-    """What `save` of a derived value, of a table of them or of combined answers wrote.
+    """Load saved derived values, a table of them, or combined answers.
 
     Parameters
     ----------
     path : str or Path
-        The file.
+        The file that `save` of a derived value, of a table of them or of combined answers wrote.
     ledger : Session, Ledger, str or Path, optional
         The ledger that is said to have paid for both of two combined answers: each must be in it, in every part.
         Derived values hold no answer that a ledger could confirm.
@@ -58,7 +81,7 @@ def load_derived(
     Returns
     -------
     Derived, DerivedTable or Combined
-        What was saved. A marginal comes back with its cells; other marginals are asked of the release.
+        The saved object. A marginal comes back with its cells; other marginals are asked of the release.
 
     Raises
     ------

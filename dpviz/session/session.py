@@ -58,25 +58,64 @@ READ_AGAIN = 5
 
 
 class Session(Custody):
-    """Private data, a unit, a budget and a ledger. Plans are free; a release is paid once and kept for ever.
+    """Hold private data with a privacy unit, a budget and a ledger: plans are free, each release is paid once.
 
-    data     a pandas DataFrame (or another source); it is held so that nothing shows a value of it
-    unit     who is protected
-    budget   the most that all releases together may cost one unit
-    ledger   where charges and answers are kept: a file path, or a URL like postgresql://user@host/database
-    dataset  the declared name of the data; part of the ledger's charter
-    schema   column name to "number" or "text", where the stored type does not say; for texts also "date",
-             ("date", "%d/%m/%Y") or "clock" (see `dv.sources.duckdb`)
-    existing True refuses to start a new ledger: for data of which something was spent already. False goes on although
-             an earlier ledger is known that is lost or given up: it starts a new one in its place or about its data,
-             or goes on from an older copy; what was charged is spent all the same. Left out, a ledger is started where
-             no earlier one is known. The note in the `-lock` file beside a ledger knows, and so does this machine, by
-             the ledger's place, and by the name and schema of the data where somebody gave the name
-    person   who is at work: stands beside each charge in the ledger, as declared. Else the login of the system, or the
-             role of the database. It is no part of a key: a colleague who asks the same gets the same answer, free
+    Parameters
+    ----------
+    data : DataFrame, str, Path or Source
+        A pandas DataFrame, another table, the path of a file, or a source of `dv.sources`. The session holds the data
+        so that nothing shows a value of it.
+    unit : Unit
+        The privacy unit: who is protected, and under which change of the data.
+    budget : Budget
+        The most that all releases together may cost one unit.
+    ledger : str or Path
+        Where charges and answers are kept: the path of a file, or a URL such as ``postgresql://user@host/database``.
+    dataset : str, optional
+        The declared name of the data, which is part of the ledger's charter. The source's own name by default.
+    schema : dict, optional
+        Column name to "number" or "text", where the stored type does not say; for texts also "date",
+        ("date", "%d/%m/%Y") or "clock" (see `dv.sources.duckdb`).
+    existing : bool, optional
+        True refuses to start a new ledger: for data of which something was spent already. False goes on although an
+        earlier ledger is known that is lost or given up: the session starts a new one in its place or about its data,
+        or goes on from an older copy; earlier charges are spent all the same. By default, a ledger is started where no
+        earlier one is known.
+    person : str, optional
+        The person at work. The name stands beside each charge in the ledger, as declared. By default it is the login of
+        the system, or the role of the database. The name is no part of a key: a colleague who asks the same question
+        gets the same answer, free.
 
-    One order, always: check everything public, write the charge durably, count, draw, record the outcome. A crash or
-    a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
+    Raises
+    ------
+    UnitError
+        If the unit is no `Unit`, or names a column that the data does not have.
+    ParameterError
+        If the budget is no `Budget`, the data cannot be opened, or another argument is outside its range.
+    SchemaError
+        If the schema does not fit the data.
+    CharterMismatch
+        If the ledger belongs to another dataset, schema, unit or budget.
+    LedgerError
+        If the ledger cannot be opened, is damaged, or `existing` forbids what would happen.
+
+    Notes
+    -----
+    A release happens in one order: check everything public, write the charge durably, count, draw, record the outcome.
+    A crash or a cancel wastes budget; it never gives a free or a second answer. A refusal changes nothing.
+
+    The note in the ``-lock`` file beside a ledger knows that ledger, and so does this machine: by the ledger's place,
+    and by the name and schema of the data where somebody gave the name.
+
+    Examples
+    --------
+    >>> import dpviz as dv, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> unit, budget = dv.Unit("row", noun="person-year"), dv.Budget(epsilon="2")
+    >>> session = dv.Session(dv.datasets.doctor_visits(), unit, budget, f"{folder.name}/visits.ledger")
+    >>> session.remaining
+    <left: ε 2 of 2, δ 0 of 0>
+    >>> folder.cleanup()
     """
 
     @plain_arguments
@@ -125,15 +164,17 @@ class Session(Custody):
 
     @property
     def charter(self) -> Charter:
-        """What is kept here, and who is protected."""
+        """The dataset, the privacy unit and the columns: all that anybody may know."""
         return Charter(self.dataset, self.unit, self.columns)
 
     @property
     def unit(self) -> Unit:
+        """The privacy unit."""
         return self._unit
 
     @property
     def dataset(self) -> str:
+        """The declared name of the data."""
         return self._source.name
 
     @property
@@ -143,10 +184,12 @@ class Session(Custody):
 
     @property
     def ledger(self) -> Ledger:
+        """The ledger that keeps charges and answers."""
         return self._ledger
 
     @property
     def ledger_name(self) -> str:
+        """The name of the ledger, for a label."""
         return self._ledger.name
 
     @property
@@ -156,21 +199,50 @@ class Session(Custody):
 
     @property
     def budget(self) -> Budget:
+        """The budget that is in force, after every raise."""
         return accountant.budget(self._ledger.account)
 
     @property
     def remaining(self) -> Remaining:
-        """What is left, exactly. Pending and lost charges count as spent."""
+        """The remaining budget, exactly. Pending and lost charges count as spent."""
         return accountant.remaining(self._ledger.account)
 
     def known(self) -> tuple[Remaining, str]:
-        """What is left, and an empty text; where the ledger's server is away, what was left at the time in the text."""
+        """Return the remaining budget, also while the ledger's server is away.
+
+        Returns
+        -------
+        remaining : Remaining
+            The remaining budget as the ledger last said it.
+        asof : str
+            Empty where the ledger answered; else the time at which it last did.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger never answered in this session, or is damaged.
+        """
         known = self._ledger.known_account()
         return accountant.remaining(known.totals), known.asof
 
     def record(self, last: int) -> Record:
-        """What was charged so far, with so many of the latest entries: what a page shows. Entries and budget are of one
-        moment: where another kernel wrote in between, both are read again."""
+        """Return the record of charges, as a page shows it.
+
+        Parameters
+        ----------
+        last : int
+            How many of the latest entries to include.
+
+        Returns
+        -------
+        Record
+            Entries and budget of one moment. Where another kernel wrote in between, both are read again.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger cannot be read.
+        """
         head, record = self._ledger.head(), self._record(last)
         for _ in range(READ_AGAIN):
             before, head = head, self._ledger.head()
@@ -188,32 +260,66 @@ class Session(Custody):
         return Record(self.ledger_name, new, self.remaining, entries, list(hanging.values()), self._ledger.raises())
 
     def hanging(self) -> list[Entry]:
-        """The entries that are being drawn now, here or in other kernels, as the ledger has it."""
+        """Return the entries that are being drawn now, here or in other kernels.
+
+        Returns
+        -------
+        list of Entry
+            The pending entries of the ledger.
+
+        Raises
+        ------
+        LedgerError
+            If the ledger cannot be read.
+        """
         return self._ledger.pending()
 
     @property
     def log(self) -> Ledger:
-        """What changes whenever something is charged, drawn or raised: the ledger."""
+        """The ledger, which changes with every charge, draw and raise."""
         return self._ledger
 
     @property
     def person(self) -> str:
-        """Who is at work, as declared, or as the system or the database knows them."""
+        """The person at work, as declared, or as the system or the database knows them."""
         return self._ledger.person
 
     @property
     def releases(self) -> Releases:
-        """What was released so far, by ledger number. Looking is free."""
+        """The finished releases by ledger number. Looking is free."""
         return Releases(self._ledger, self._readable)
 
     @property
     def running(self) -> Running | None:
-        """The release on its way in this session, if there is one."""
+        """The release on its way in this session; None if there is none."""
         return self._runner.running
 
     @single_arguments
     def raise_budget(self, budget: Budget, reason: str | None = None) -> None:
-        """Raise the total. The decision is a chained entry of the ledger, with person and reason; nothing is edited."""
+        """Raise the total budget, as a chained entry of the ledger with person and reason.
+
+        Parameters
+        ----------
+        budget : Budget
+            The new total, at least what it is now and with the same filter.
+        reason : str, optional
+            Why the budget is raised. The ledger keeps it as given.
+
+        Raises
+        ------
+        ParameterError
+            If `budget` is no `Budget` or lowers a part of the budget in force, or the reason is no text. Nothing is
+            changed.
+        LedgerError
+            If the ledger cannot be written; the error says whether the raise stands.
+        ReleaseInterrupted
+            If Ctrl-C comes meanwhile; the error says whether the raise stands.
+
+        Notes
+        -----
+        No earlier entry is edited. The guarantee of the filter holds for a total that is fixed beforehand, so a raise
+        is a new promise, and the ledger shows who made it.
+        """
         if type(budget) is not Budget:
             raise ParameterError.of(
                 as_given(budget), "budget must be a Budget", "give a dv.Budget, of at least what it is now"
@@ -260,11 +366,50 @@ class Session(Custody):
         by: object = None,
         way: Way | None = None,
     ) -> Plan:
-        """What a release would cost and how wrong it would be. Free, and blind to the data.
+        """Plan a release: its price and its error. Free, and blind to the data.
 
-        by   the question about each of these parts, a `dv.Partition` or a declared domain, for the price of the
-             mechanism in all: the plan compares the ways to share it out, and is about the best
-        way  the one way that is planned
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters, such as ``dv.Dense(epsilon="1/2")``.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        by : Partition or Domain, optional
+            Disjoint parts. The question is asked about each part, for the price of the mechanism in all; the plan
+            compares the ways to share that price out, and is about the best.
+        way : str, optional
+            The one way to share the price out that is planned; the best by default.
+
+        Returns
+        -------
+        Plan
+            Price, guarantee and error.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism does not answer this question, or an argument is outside its range.
+        DomainError, SchemaError
+            If the bins or the filter do not fit the columns of the data.
+        LedgerError
+            If the remaining budget cannot be read and was never known.
+
+        Notes
+        -----
+        A plan follows from public facts alone, so it costs nothing.
+
+        Examples
+        --------
+        >>> import dpviz as dv, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> unit, budget = dv.Unit("row", noun="person-year"), dv.Budget(epsilon="2")
+        >>> session = dv.Session(dv.datasets.doctor_visits(), unit, budget, f"{folder.name}/visits.ledger")
+        >>> plan = session.plan(dv.Domain.integers(0, 40, column="visits"), dv.Dense(epsilon="1/2"))
+        >>> plan.price.sentence, plan.affordable
+        ('0.5-differential privacy for adding or removing one person-year', True)
+        >>> folder.cleanup()
         """
         remaining, asof = self.known()
         if by is None:
@@ -301,18 +446,71 @@ class Session(Custody):
         key: str | None = None,
         retry: bool = False,
     ) -> Release:
-        """Pay for an answer, and get it. The same call again gives the stored answer, free.
+        """Pay for an answer, and return it. The same call again returns the stored answer, free.
 
-        by     the question about each of these parts, a `dv.Partition` or a declared domain: one release, one price
-        way    how that price is shared out; left out, as the stored answer has it, or else in the way that errs least
-        mode   "exact" (the law exactly) or "strict" (the finite-computer algorithm literally, rational laws only)
-        key    any text: a fresh, paid draw of the same question
-        retry  draw a lost or cancelled key again, and pay again
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters, such as ``dv.Dense(epsilon="1/2")``.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        by : Partition or Domain, optional
+            Disjoint parts. The question is asked about each part: one release, one price.
+        way : str, optional
+            How that price is shared out. By default, as the stored answer has it, or else in the way that errs least.
+        mode : {"exact", "strict"}, optional
+            "exact" draws from the mechanism's law exactly; "strict" runs the finite-computer algorithm literally, for
+            rational laws only. By default, the first that the mechanism has.
+        key : str, optional
+            Any text: a fresh, paid draw of the same question.
+        retry : bool, default False
+            Whether to draw a lost or cancelled key again, and pay again.
 
-        Raises BudgetExceeded where the price does not fit, ReleaseLost where this key was charged and its draw lost,
-        SessionBusy while another release of this session runs, EngineGone where the engine no longer answers; these
-        charge nothing. ReleaseCancelled, ReleaseFailed and LedgerError say themselves what stays charged, and so does
-        ReleaseInterrupted, in which Ctrl-C ends: it is a KeyboardInterrupt, so it stops a loop.
+        Returns
+        -------
+        Release
+            The public answer, with its guarantee and error.
+
+        Raises
+        ------
+        ParameterError
+            If the question, the mechanism or an argument is refused. Nothing is charged.
+        BudgetExceeded
+            If the price does not fit into the remaining budget. Nothing is charged.
+        ReleaseLost
+            If this key was charged and its draw lost. Nothing more is charged.
+        SessionBusy
+            If another release of this session is running. Nothing is charged.
+        EngineGone
+            If the engine no longer answers. Nothing is charged.
+        ReleaseCancelled, ReleaseFailed, LedgerError
+            If the release ends after its charge. The error says what stays charged.
+        ReleaseInterrupted
+            If Ctrl-C comes meanwhile. It is a KeyboardInterrupt, so it stops a loop, and it says what stays charged.
+
+        Notes
+        -----
+        The price is that of the mechanism for the session's unit and its neighbouring relation (`plan.price`). The
+        accountant's filter adds prices up; the filter is valid however the analyst chooses later questions [1]_ [2]_.
+
+        References
+        ----------
+        .. [1] Rogers, Roth, Ullman, Vadhan (2016), Theorem 5.1 (basic filter).
+        .. [2] Whitehouse, Ramdas, Rogers, Wu (2023), Theorem 1 (zCDP filter).
+
+        Examples
+        --------
+        >>> import dpviz as dv, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> unit, budget = dv.Unit("row", noun="person-year"), dv.Budget(epsilon="2")
+        >>> session = dv.Session(dv.datasets.doctor_visits(), unit, budget, f"{folder.name}/visits.ledger")
+        >>> bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+        >>> release = session.release(bins, dv.Dense(epsilon="1/2"))
+        >>> session.release(bins, dv.Dense(epsilon="1/2")) == release, session.remaining
+        (True, <left: ε 1.5 of 2, δ 0 of 0>)
+        >>> folder.cleanup()
         """
         with nothing_charged():
             bound, chosen, payment = self._order(question, mechanism, where, by, way, mode, key, retry)
@@ -332,10 +530,32 @@ class Session(Custody):
         retry: bool = False,
         watch: Callable[[Running], None] | None = None,
     ) -> Running:
-        """Start a release and return at once: `await` the handle, watch its `progress`, or `cancel()` it.
+        """Start a release and return at once.
 
-        A cancelled `await` cancels the draw, and what it was charged stays charged; `asyncio.shield(handle)` lets it
-        go on. A handle that is left behind goes on, too: the same call then gives the stored answer, free.
+        Parameters
+        ----------
+        question, mechanism, where, by, way, mode, key, retry
+            As for `release`.
+        watch : callable, optional
+            A function of the handle, called whenever its progress changes.
+
+        Returns
+        -------
+        Running
+            A handle: `await` it, watch its `progress`, or `cancel()` it.
+
+        Raises
+        ------
+        ParameterError
+            If the question, the mechanism or an argument is refused. Nothing is charged.
+        SessionBusy
+            If another release of this session is running. Nothing is charged.
+
+        Notes
+        -----
+        All other errors of `release` are raised by awaiting the handle. A cancelled `await` cancels the draw, and its
+        charge stays; ``asyncio.shield(handle)`` lets the draw go on. A handle that is left behind goes on, too: the
+        same call then returns the stored answer, free.
         """
         return self._runner.start(*self._order(question, mechanism, where, by, way, mode, key, retry), watch)
 
@@ -377,7 +597,25 @@ class Session(Custody):
 
     @plain_arguments
     def plan_open(self, parameters: Opening) -> OpeningPlan:
-        """What a sub-session would be charged when it is opened, and what each question could use. Free."""
+        """Plan a sub-session: its charge when it is opened, and what each question could use. Free.
+
+        Parameters
+        ----------
+        parameters : PayWhatYouGet or Parts
+            The parameters of the sub-session.
+
+        Returns
+        -------
+        OpeningPlan
+            The price of all answers together, and the remaining budget.
+
+        Raises
+        ------
+        ParameterError
+            If these are no parameters of a sub-session, or the engine could answer none of its questions.
+        LedgerError
+            If the remaining budget cannot be read and was never known.
+        """
         from dpviz.session.sub_plan import OpeningPlan
 
         opening = self._opening(parameters)
@@ -388,11 +626,38 @@ class Session(Custody):
     def open(self, parameters: Opening, *, key: str | None = None) -> SubSession:
         """Charge for a sub-session, all of it at once, and open it. The same call again is the same sub-session, free.
 
-        key  any text: another sub-session of the same parameters, charged anew
+        Parameters
+        ----------
+        parameters : PayWhatYouGet or Parts
+            The parameters of the sub-session.
+        key : str, optional
+            Any text: another sub-session of the same parameters, charged anew.
 
+        Returns
+        -------
+        SubSession
+            The open sub-session. One that was closed stays closed.
+
+        Raises
+        ------
+        ParameterError
+            If the engine could answer none of its questions, or these are no parameters of a sub-session. Nothing is
+            charged.
+        BudgetExceeded
+            If the price does not fit into the remaining budget. Nothing is charged.
+        LedgerError
+            If the ledger cannot be written; the error says whether the charge stands.
+        ReleaseInterrupted
+            If Ctrl-C comes meanwhile; the error says whether the charge stands.
+
+        Notes
+        -----
         Charging and opening are one step of the ledger: after a crash the sub-session is open, or nothing was charged.
-        One that was closed stays closed. Raises BudgetExceeded where the price does not fit, ParameterError where the
-        engine could answer none of its questions. A refusal charges nothing.
+        The price covers all answers together, however each question depends on the answers before it [1]_.
+
+        References
+        ----------
+        .. [1] Haney, Shoemate, Tian, Vadhan, Vyrros, Xu, Zhang (2023), for sub-sessions under the basic filter.
         """
         from dpviz.session.sub_session import opening_body, opening_key  # before anything is paid for
 
@@ -432,7 +697,7 @@ class Session(Custody):
 
     @property
     def sub_sessions(self) -> dict[int, SubSession]:
-        """The sub-sessions that were opened so far, by ledger number, closed ones too. Looking is free."""
+        """The sub-sessions by ledger number, closed ones too. Looking is free."""
         found = {}
         for entry in self._ledger.opened():
             try:
@@ -449,13 +714,20 @@ class Session(Custody):
     # ------------------------------------------------------------ draws on their way
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
-        """Call a bound method whenever a release of this session ends, for as long as its object lives."""
+        """Call a bound method whenever a release of this session ends, for as long as its object lives.
+
+        Parameters
+        ----------
+        listener : bound method
+            A method that takes the handle (`Running`) of the release. The session keeps no strong reference to its
+            object.
+        """
         self._runner.add_listener(listener)
 
     def heed_waits(self) -> None:
-        """Have a release that waits for the ledger say so, and for whom, wherever it is shown.
+        """Report a release that waits for the ledger on its handle, with the name of the holder.
 
-        What else waits, such as a raise in a cell, is said on the standard error as before.
+        Other waits, such as that of a raise in a cell, are reported on the standard error as before.
         """
         known = weakref.ref(self)
 
