@@ -264,11 +264,17 @@ THIRDS = FiniteLaw("geosample", n=3, p=2, q=1, g=0, t=0)
 
 
 @cache
-def bell(variance: Fraction, z: int) -> Enclosure:
-    """Pr[Z = z]: proportional to exp(-z**2 / (2 variance)). Beyond 100 there is nothing, at the variances used here."""
+def bells(variance: Fraction) -> list[Enclosure]:
+    """Pr[Z = 0], Pr[Z = 1], ..., proportional to exp(-z**2 / (2 variance)). Beyond 100 there is nothing, at the
+    variances used here."""
     parts = [exp_bounds(-Fraction(at * at) / (2 * variance), 400) for at in range(101)]
     least, most = (parts[0][side] + 2 * sum((one[side] for one in parts[1:]), NONE) for side in (0, 1))
-    return parts[abs(z)][0] / (most + TINY / 10**20), parts[abs(z)][1] / least
+    return [(low / (most + TINY / 10**20), high / least) for low, high in parts]
+
+
+def bell(variance: Fraction, z: int) -> Enclosure:
+    """Pr[Z = z] of discrete Gaussian noise."""
+    return bells(variance)[abs(z)]
 
 
 def gaussian(variance: Fraction, clamps: bool = True, limit: int | None = None, n: int | None = None) -> Case:

@@ -101,9 +101,9 @@ def test_a_move_sends_no_more_than_it_may_and_every_place_can_still_be_reached()
 
 
 def test_a_place_that_moved_another_slider_is_known_the_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    explorer = dv.TopKExplorer("power", k=10, kbar=50)
+    explorer = dv.TopKExplorer("flat", k=1, kbar=2)
     at = complete(explorer)["now"]["at"]
-    asked = {**at, "k": "100"}
+    asked = {**at, "k": "10"}
     assert ask(explorer, "move", place=asked)["ok"] is True
     moved = complete(explorer)
     assert moved["now"]["at"] != asked, "no other slider was moved, and nothing is tested"
@@ -146,13 +146,14 @@ def test_a_forged_trait_decides_nothing() -> None:
 def test_a_comparison_takes_unit_and_budget_of_the_session_and_nothing_of_its_data(tmp_path: Path) -> None:
     unit, budget = dv.Unit(noun="person"), dv.Budget("0.8", "1e-6")
     session = dv.Session(KnownCounts(SECRETS), unit, budget, tmp_path / "a.ledger")  # type: ignore[arg-type]
-    comparison = dv.MechanismComparison(session, BINS)
+    rivals = ["Dense", "Stability"]
+    comparison = dv.MechanismComparison(session, BINS, rivals)
     sheet = complete(comparison)
     assert sheet["unit"]["text"] == "one person, add or remove"
     assert sheet["axes"][0]["grid"][-1] == "0.8"
     assert not [secret for secret in SECRETS if str(secret) in comparison.sheet]
     other = dv.Session(KnownCounts([0, 0]), unit, budget, tmp_path / "b.ledger")  # type: ignore[arg-type]
-    assert complete(dv.MechanismComparison(other, BINS)) == sheet
+    assert complete(dv.MechanismComparison(other, BINS, rivals)) == sheet
     assert session.remaining.epsilon == budget.epsilon
     assert ask(comparison, "move", place={"epsilon": "5", "beta": "0.05", "c": "7"})["ok"] is True
     assert complete(comparison)["now"]["at"]["epsilon"] == "0.8"
