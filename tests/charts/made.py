@@ -40,9 +40,14 @@ def released(
     )
 
 
+_SPECS: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+
 def spec(chart: Any) -> dict[str, Any]:
-    found: dict[str, Any] = chart.to_dict()
-    return found
+    """What Vega-Lite gets, written down once for each chart."""
+    if id(chart) not in _SPECS:
+        _SPECS[id(chart)] = chart, chart.to_dict()  # with the chart, so that no other gets its number
+    return _SPECS[id(chart)][1]
 
 
 def everything(value: Any) -> Iterator[tuple[str, Any]]:
