@@ -312,7 +312,12 @@ class Numbers(Read):
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
         if isinstance(domain, IntervalDomain):
             first, *_, last = self._edges(domain)
-            return (self._reaches(first), ~self._reaches(last)) if alone(domain) else ()
+            if not alone(domain):
+                return ()
+            inside = self._reaches(first), ~self._reaches(last)
+            if self.whole and first <= np.iinfo(self.dtype).min and last > np.iinfo(self.dtype).max:
+                return (self.value.notnull(), *inside)  # no comparison leaves out what is missing
+            return inside
         limits = self._limits(domain)
         return () if limits is None else (self.value.between(*(self._at(limit) for limit in limits)),)
 

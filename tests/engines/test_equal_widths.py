@@ -15,14 +15,14 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from dpviz.engines import equal_widths
+from dpviz.engines import as_source, equal_widths, sources
 from dpviz.engines.equal_widths import EqualWidths, sides
 from dpviz.engines.ibis_source import IbisSource
 from dpviz.engines.reading import least
 from dpviz.errors import SchemaError
 from dpviz.model.domain import Domain, IntervalDomain
 from dpviz.model.question import Question
-from dpviz.model.statistic import StatisticKind
+from dpviz.model.statistic import SparseCounts, StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines import engines
 
@@ -167,3 +167,19 @@ def test_an_engine_that_nobody_tried_compares_with_the_edges(tmp_path: Path, mon
     monkeypatch.setattr(equal_widths, "TRIED_ON", ("sqlite",))
     with pytest.raises(SchemaError, match="without TryCast"):
         in_sqlite(tmp_path, "other")
+
+
+@pytest.mark.parametrize("dtype", ["UInt8", "Int8", "Int16"])
+def test_a_missing_value_is_in_no_interval_where_every_value_of_its_type_is_in_one(dtype: str) -> None:
+    """No comparison with the ends left it out then, and arithmetic put it into the last interval."""
+    frame = pd.DataFrame({"x": pd.array([3, None, 5], dtype=dtype), "k": ["a", "b", "c"]})
+    edges = [-(2**20) + place * 2**20 for place in range(6)]
+    for domain in (Domain.intervals(edges, column="x"), Domain.intervals(edges, column="x") * Domain.keys(column="k")):
+        question = Question.of(domain)
+        counts: list[Any] = []
+        for source in (sources.duckdb(frame), as_source(frame)):
+            found = source.count(question, Unit("row"), StatisticKind.SPARSE)
+            assert isinstance(found, SparseCounts)
+            labels, numbers = found.take()
+            counts.append(dict(zip(labels.tolist(), numbers.tolist(), strict=True)))
+        assert counts[0] == counts[1] and sum(counts[0].values()) == 2
