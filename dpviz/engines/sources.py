@@ -218,9 +218,30 @@ def spark(
     schema: Mapping[str, str | tuple[str, str]] | None = None,
     approximate: bool = False,
 ) -> Source:
-    """A source that counts a Spark DataFrame on its cluster; a view of it gets a name of ours in its session.
+    """Open a source that counts a Spark DataFrame on its cluster.
 
-    name, schema and approximate as for `duckdb`. Raises ParameterError or SchemaError.
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The data. A view of it gets a name of ours in its Spark session.
+    name : str, optional
+        The name of the dataset in the ledger; "data" by default.
+    schema : dict, optional
+        Column name to "number" or "text", where the stored type does not say.
+    approximate : bool, default False
+        Whether the counts of this table are not exact, because it is a sample or a sketch.
+
+    Returns
+    -------
+    Source
+        The data behind a narrow interface, for `dv.Session`.
+
+    Raises
+    ------
+    ParameterError
+        If this is no Spark DataFrame, or it cannot be read.
+    SchemaError
+        If the schema does not fit it.
     """
     held = frame = Hidden.of(frame)  # from here on no variable of this call shows a value
     name, schema, approximate = shown(name), shown(schema), shown(approximate)

@@ -63,11 +63,28 @@ MOST_BESIDE_KEYS: Final = 1 << 62
 
 @dataclass(frozen=True)
 class Domain(metaclass=NamedClass):
-    """Bins of one column, or of several. Make one with `Domain.integers`, `.intervals`, `.times`, `.categories` or
-    `.product`.
+    """Declare public bins of one column, or of several.
 
-    `Domain.keys` declares no bins at all: the labels come from the data, so only a mechanism that never shows an empty
-    bin can answer it.
+    Parameters
+    ----------
+    *given, **named
+        Refused: a domain is made by `Domain.integers`, `.intervals`, `.times`, `.categories`, `.keys` or `.product`.
+
+    Raises
+    ------
+    DomainError
+        Always, with the calls that make a domain.
+
+    Notes
+    -----
+    A domain is declared by a person and never read off the data. A value that has no bin is dropped in silence, for an
+    error would tell that such a value is there. `Domain.keys` declares no bins at all: the labels come from the data,
+    so only a mechanism that never shows an empty bin can answer it.
+
+    Examples
+    --------
+    >>> (Domain.integers(1, 12, column="month") * Domain.categories(["a", "b"], column="kind")).size_text
+    '24 bins'
     """
 
     kind: ClassVar[str] = ""
@@ -355,12 +372,36 @@ class Domain(metaclass=NamedClass):
         missing: bool = False,
         malformed: bool = False,
     ) -> TimeDomain:
-        """Stretches of time from `start` to below `end`: one bin for each hour, day, week, month, quarter or year.
+        """Declare stretches of time, one bin for each hour, day, week, month, quarter or year.
 
-        For a column of dates, or of times without a zone. Texts are read as calendars write them: "2012",
-        "2012-02-29", or "2012-02-29 13:00". Weeks begin on the day on which the first one does. `malformed` gives a bin
-        to texts that are no date, in a column whose dates are read from texts.
+        Parameters
+        ----------
+        start, end : str
+            Where the first bin begins, and where the last one ends, as calendars write times: "2012", "2012-02-29", or
+            "2012-02-29 13:00".
+        by : {"hour", "day", "week", "month", "quarter", "year"}
+            The length of a bin. Weeks begin on the day on which the first one does.
+        column : str
+            The column that is counted: of dates, or of times without a zone.
+        underflow, overflow : bool, default False
+            Whether times before `start`, and from `end` on, have a bin of their own.
+        missing : bool, default False
+            Whether rows without a value have a bin.
+        malformed : bool, default False
+            Whether texts that are no date have a bin, in a column whose dates are read from texts.
 
+        Returns
+        -------
+        TimeDomain
+            The declared bins, in order.
+
+        Raises
+        ------
+        DomainError
+            If the times are reversed, `by` is unknown, or an end lies inside a bin.
+
+        Examples
+        --------
         >>> Domain.times("2012", "2013", by="quarter", column="left").labels
         ['2012 Q1', '2012 Q2', '2012 Q3', '2012 Q4']
         """
@@ -383,7 +424,34 @@ class Domain(metaclass=NamedClass):
     def categories(
         labels: Iterable[object], *, column: str, other: bool = False, missing: bool = False
     ) -> CategoryDomain:
-        """One bin per label, in the order given. Numbers are matched as numbers: 1 and 1.0 are one label."""
+        """Declare one bin per label, in the order given.
+
+        Parameters
+        ----------
+        labels : list
+            Texts or numbers, all different. Numbers are matched as numbers: 1 and 1.0 are one label.
+        column : str
+            The column that is counted.
+        other : bool, default False
+            Whether all other values have a bin, labelled `other`.
+        missing : bool, default False
+            Whether rows without a value have a bin.
+
+        Returns
+        -------
+        CategoryDomain
+            The declared bins, in order.
+
+        Raises
+        ------
+        DomainError
+            If there are no labels, two are alike, or one is no text and no number.
+
+        Examples
+        --------
+        >>> Domain.categories(["yes", "no"], column="smokes", other=True).labels
+        ['yes', 'no', 'other']
+        """
         plain = tuple(one_of(label, category_text, f"label {at}") for at, label in enumerate(_listed(labels), 1))
         if not plain:
             raise DomainError.of(
@@ -402,20 +470,61 @@ class Domain(metaclass=NamedClass):
     @staticmethod
     @plain_arguments
     def keys(*, column: str) -> KeyDomain:
-        """The values of a column as they come, unknown beforehand: for mechanisms that never show an empty bin.
+        """Take the values of a column as they come, unknown beforehand.
 
+        Parameters
+        ----------
+        column : str
+            The column that is counted.
+
+        Returns
+        -------
+        KeyDomain
+            A domain without declared bins, for mechanisms that never show an empty bin.
+
+        Raises
+        ------
+        DomainError
+            If the column is no name.
+
+        Notes
+        -----
         Values are matched as text, numbers in their shortest exact form; missing values are dropped.
+
+        Examples
+        --------
+        >>> Domain.keys(column="dest").declared
+        False
         """
         return KeyDomain(column_name(column))
 
     @staticmethod
     @plain_arguments
     def product(*factors: Domain) -> ProductDomain:
-        """Every bin of each domain with every bin of the others: counts over two columns or more.
+        """Combine every bin of each domain with every bin of the others: counts over two columns or more.
 
-        A product among the factors stands for its own factors. With unknown keys among them the bins are unknown, too:
-        each bin of the declared columns, with every key that occurs in it.
+        Parameters
+        ----------
+        *factors : Domain
+            Domains of different columns. A product among them stands for its own factors.
 
+        Returns
+        -------
+        ProductDomain
+            The combinations; the last column runs fastest.
+
+        Raises
+        ------
+        DomainError
+            If a factor is no domain, a column comes twice, or there are too many factors or bins.
+
+        Notes
+        -----
+        With unknown keys among the factors the bins are unknown, too: each bin of the declared columns, with every key
+        that occurs in it.
+
+        Examples
+        --------
         >>> dests = Domain.integers(1, 12, column="month") * Domain.keys(column="dest")
         >>> dests.declared, dests.size_text
         (False, 'unknown keys in 12 bins')
@@ -434,7 +543,29 @@ class Domain(metaclass=NamedClass):
     @staticmethod
     @plain_arguments
     def from_json(data: Mapping[str, Any]) -> Domain:
-        """The domain that `to_json` wrote. What it did not write is refused."""
+        """Read the domain that `to_json` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            The saved form.
+
+        Returns
+        -------
+        Domain
+            The same domain.
+
+        Raises
+        ------
+        DomainError
+            If the data are not what `to_json` writes.
+
+        Examples
+        --------
+        >>> bins = Domain.integers(0, 2, column="age")
+        >>> Domain.from_json(bins.to_json()) == bins
+        True
+        """
         kind = data.get("kind") if isinstance(data, Mapping) else kind_of(data)
         if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in WRITTEN:
             raise DomainError.of(

@@ -25,10 +25,29 @@ from dpviz.privacy.unit import Unit
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A filter: values from `low` to `high`, both included; leave one out for no limit on that side.
+    """Filter a column from `low` to `high`, both included.
 
-    Of a column of dates or times the limits are texts: `Between("2012-01-01", "2012-12-31")` is all of that year, for a
-    day that is included is so to its end. They are kept as microseconds since 1970 began.
+    Parameters
+    ----------
+    low, high : int, str or Fraction, optional
+        The limits: numbers, or texts such as "2012-01-01" for a column of dates or times. None for no limit on that
+        side; at least one is needed.
+
+    Raises
+    ------
+    ParameterError
+        If there is no limit, the limits are reversed, one is a date and the other a number, or a date is not written
+        YYYY-MM-DD.
+
+    Notes
+    -----
+    ``Between("2012-01-01", "2012-12-31")`` is all of that year, for an included day is included to its end. Limits of
+    times are kept as microseconds since 1970 began.
+
+    Examples
+    --------
+    >>> Between("2012-01-01", "2012-12-31").written
+    {'low': '2012-01-01', 'high': '2012-12-31'}
     """
 
     low: Fraction | None = None
@@ -71,7 +90,7 @@ class Between:
 
     @property
     def written(self) -> dict[str, str]:
-        """Its limits by name, as they are typed."""
+        """The limits by name, as they are typed."""
         ends = {"low": self.low, "high": self.high}
         tells = {"low": times.written, "high": times.written_last}
         return {
@@ -85,11 +104,32 @@ Condition: TypeAlias = Between | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Question(metaclass=NamedClass):
-    """How many units fall into each bin of `domain`, among the rows that pass `where`; or their sum, or their records.
+    """Ask how many units fall into each bin of a domain, among the rows that pass a filter; or for sums, or records.
 
-    aggregate  what is asked for in each bin: the count of units, unless made by `Question.sum` or `Question.records`
-    by         parts of the data, each of which is asked by itself; None where all rows are asked together
-    part       the number of the one part that is asked; None where all are
+    Parameters
+    ----------
+    domain : Domain
+        The bins.
+    where : dict, optional
+        A filter: column name to a value, a list of values, or a `Between`.
+    aggregate : Aggregate, optional
+        The count of units by default; `Question.sum` and `Question.records` make the others.
+    by : Partition or NamedParts, optional
+        Parts of the data, each of which is asked about by itself; None where all rows are asked together.
+    part : int, optional
+        The number of the one part that is asked; None where all are.
+
+    Raises
+    ------
+    ParameterError
+        If the domain, the filter, the aggregate or the parts are of another kind or contradict each other.
+    DomainError
+        If a question for records has undeclared bins, or a column makes both the parts and the bins.
+
+    Examples
+    --------
+    >>> Question(Domain.integers(0, 40, column="visits"), where={"sex": "f"}).text
+    'visits, 41 bins, where sex is f'
     """
 
     domain: Domain
@@ -143,9 +183,24 @@ class Question(metaclass=NamedClass):
     @classmethod
     @plain_arguments
     def of(cls, asked: object, where: Mapping[str, object] | None = None) -> Question:
-        """A question from a Domain, a column's name (its keys, undeclared) or a question.
+        """Make a question from a Domain, the name of a column, or a question.
 
-        `where` maps a column to a value, a list of values, or Between.
+        Parameters
+        ----------
+        asked : Domain, Question or str
+            The bins, a question, or the name of a column for its undeclared keys.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `Between`.
+
+        Returns
+        -------
+        Question
+            The same question where one was given.
+
+        Raises
+        ------
+        ParameterError
+            If a question comes with a second filter, or `asked` is of another kind.
         """
         if type(asked) is Question:
             if where is not None:
@@ -167,11 +222,37 @@ class Question(metaclass=NamedClass):
         step: Number,
         where: Mapping[str, object] | None = None,
     ) -> Question:
-        """The total of a column in each bin of `by`: every value is cut to low..high and rounded to the nearest step.
+        """Ask for the total of a column in each bin: every value is cut to low..high and rounded to the nearest step.
 
-        `by` is a Domain, or a column's name for its keys, undeclared. Mechanisms that count rows refuse a sum before
-        anything is charged.
+        Parameters
+        ----------
+        column : str
+            The column of numbers that is added up.
+        by : Domain or str
+            The bins, or the name of a column for its undeclared keys.
+        low, high : int, str or Fraction
+            The public limits of one value, in the unit of the column.
+        step : int, str or Fraction
+            The public step that values are rounded to, in the unit of the column.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `Between`.
 
+        Returns
+        -------
+        Question
+            A question for sums. Mechanisms that count rows refuse it before anything is charged.
+
+        Raises
+        ------
+        ParameterError
+            If the limits are reversed, the step is not above 0, or another argument is outside its range.
+
+        Notes
+        -----
+        One row moves a sum by at most the larger of abs(low) and abs(high), counted in steps (`aggregate.heaviest`).
+
+        Examples
+        --------
         >>> months = Domain.integers(1, 12, column="month")
         >>> Question.sum("amount", by=months, low=0, high=100, step="0.5").text
         'sum of amount (each value from 0 to 100 in steps of 0.5) by month, 12 bins'
@@ -191,12 +272,36 @@ class Question(metaclass=NamedClass):
         otherwise: Mapping[str, object] | None = None,
         where: Mapping[str, object] | None = None,
     ) -> Question:
-        """Records with one bin of each of these one-column domains, for mechanisms that draw one: SampleCategory and
-        its kin. Those that count rows refuse it before anything is charged.
+        """Ask for records with one bin of each column, for mechanisms that draw one: SampleCategory and its kin.
 
-        Every row that passes the filter is a record: a cell outside its column's domain, or a missing one, counts as
-        the label that `otherwise` names for the column, or as its first label.
+        Parameters
+        ----------
+        columns : list of Domain
+            Domains of one column each, with declared bins.
+        otherwise : dict, optional
+            Column name to the label that stands for a cell outside the column's domain, or a missing one; the first
+            label of the column by default.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `Between`.
 
+        Returns
+        -------
+        Question
+            A question for records. Mechanisms that count rows refuse it before anything is charged.
+
+        Raises
+        ------
+        ParameterError
+            If there are no columns, or an argument is outside its range.
+        DomainError
+            If a domain has several columns or undeclared bins, or a label is not one of its column.
+
+        Notes
+        -----
+        Every row that passes the filter is a record.
+
+        Examples
+        --------
         >>> smokes = Domain.categories(["no", "yes"], column="smokes")
         >>> Question.records([smokes, Domain.integers(0, 9, column="visits")], otherwise={"visits": 9}).text
         'records of smokes × visits, 20 bins'

@@ -16,16 +16,37 @@ RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """The privacy unit of a session: two datasets are neighbours when they differ in one of these.
+    """Declare the privacy unit of a session: two datasets are neighbours when they differ in one unit.
 
-    of           "row", or the column that names the user
-    relation     "add-remove": the unit is there or not; "replace-one": its data is exchanged for other data
-    noun         what to call one unit in sentences ("person-year")
-    max_bins     how many bins one unit may touch (1 for a row); None for no limit
-    max_per_bin  how much one unit may add to one bin (1 for a row)
-    max_records  how many records one unit counts with in all bins together; None for no limit but the other two. They
-                 are cut to it, for no unit can touch more bins, or add more to one, than it has records
-    n            the number of rows, public under replace-one of rows and unknown to every plan otherwise
+    Parameters
+    ----------
+    of : str, default "row"
+        "row", or the name of the column that names the user.
+    relation : {"add-remove", "replace-one"}, default "add-remove"
+        "add-remove": the unit is there or not. "replace-one": its data is exchanged for other data.
+    noun : str, optional
+        The name of one unit in sentences, such as "person-year"; "row" or the column by default.
+    max_bins : int or None, default 1
+        How many bins one unit may touch (1 for a row); None for no limit.
+    max_per_bin : int, default 1
+        How much one unit may add to one bin (1 for a row).
+    n : int, optional
+        The number of rows: public under replace-one of rows, which needs it, and unknown to every plan otherwise.
+    max_records : int, optional
+        How many records one unit counts with in all bins together; None for no limit but the other two. They are cut to
+        it, for no unit can touch more bins, or add more to one, than it has records.
+
+    Raises
+    ------
+    UnitError
+        If a part is outside its range, or the parts contradict each other.
+    ParameterError
+        If a limit is no whole number above 0.
+
+    Examples
+    --------
+    >>> Unit("user", noun="person", max_bins=3).text
+    'one person, add or remove, at most 3 bins, 1 in each'
     """
 
     of: str = "row"
@@ -112,22 +133,51 @@ class Unit:
 
     @property
     def is_row(self) -> bool:
+        """Whether the unit is a single row."""
         return self.of == "row"
 
     @property
     def nouns(self) -> str:
+        """The plural of the noun."""
         return plural(self.noun)
 
     def in_part(self) -> Unit:
-        """The same unit as it comes and goes in one of some disjoint parts: how many rows are there is not public."""
+        """Return the same unit as it comes and goes in one of several disjoint parts.
+
+        Returns
+        -------
+        Unit
+            With the relation "add-remove" and no `n`, for the number of rows of a part is not public.
+        """
         return replace(self, relation="add-remove", n=None)
 
     def l1(self, bins: int | None = None) -> int:
-        """How far one unit moves a vector of `bins` counts, in L1: the sensitivity of a histogram.
+        """Return how far one unit moves a vector of counts in L1: the sensitivity of a histogram.
 
+        Parameters
+        ----------
+        bins : int, optional
+            How many counts there are; None where that is not known.
+
+        Returns
+        -------
+        int
+            The L1 sensitivity, in rows or in steps of a sum.
+
+        Raises
+        ------
+        UnitError
+            If nothing limits how many bins one unit touches.
+
+        Notes
+        -----
         A replacement empties some bins and fills others; in each the count moves by max_per_bin at most, and in all
-        together by the records that go and those that come. Raises UnitError where nothing limits how many bins there
-        are.
+        together by the records that go and those that come.
+
+        Examples
+        --------
+        >>> Unit().l1(10), Unit("user", relation="replace-one", max_bins=3).l1(10)
+        (1, 6)
         """
         if self.max_bins is None:
             if bins is None:
@@ -143,13 +193,33 @@ class Unit:
         return moved if self.max_records is None else min(moved, sides * self.max_records)
 
     def l2_squared(self, bins: int) -> int:
-        """How far one unit moves a vector of `bins` counts, in L2, squared.
+        """Return the square of how far one unit moves a vector of counts in L2.
 
+        Parameters
+        ----------
+        bins : int
+            How many counts there are.
+
+        Returns
+        -------
+        int
+            The squared L2 sensitivity.
+
+        Raises
+        ------
+        UnknownArgument
+            If `bins` is left out.
+
+        Notes
+        -----
         A unit that comes or goes moves the counts by its own, none of which is below 0. Their squares add up to most
-        where as many bins as its records fill hold max_per_bin, and one more what is left. In a replacement some counts
-        rise and others fall: where both units count in a bin, taking the same from both changes nothing. So it fills
-        bins for the one and others for the other, the full ones first, as long as there are bins.
+        where as many bins as its records fill hold max_per_bin, and one more holds the rest. In a replacement some
+        counts rise and others fall: where both units count in a bin, taking the same from both changes nothing. So the
+        worst replacement fills bins for the one and others for the other, the full ones first, as long as there are
+        bins.
 
+        Examples
+        --------
         >>> unit = Unit("user", max_bins=3, max_per_bin=4, max_records=9)
         >>> unit.l2_squared(10), Unit("user", relation="replace-one", max_bins=3).l2_squared(10)
         (33, 6)
@@ -163,7 +233,23 @@ class Unit:
         return filled * self.max_per_bin**2 + min(bins - filled, sides) * left**2
 
     def records(self, bins: int) -> int:
-        """How many records one unit counts with at most, over `bins` bins."""
+        """Return how many records one unit counts with at most.
+
+        Parameters
+        ----------
+        bins : int
+            How many bins there are.
+
+        Returns
+        -------
+        int
+            The largest number of records.
+
+        Raises
+        ------
+        UnknownArgument
+            If `bins` is left out.
+        """
         most = (bins if self.max_bins is None else min(self.max_bins, bins)) * self.max_per_bin
         return most if self.max_records is None else min(most, self.max_records)
 
@@ -184,6 +270,13 @@ class Unit:
         return f"{change} one {self.noun}"
 
     def to_json(self) -> dict[str, object]:
+        """Return the parts by name, as a ledger keeps them.
+
+        Returns
+        -------
+        dict
+            Plain texts, whole numbers and None.
+        """
         written: dict[str, object] = {
             "of": self.of,
             "relation": self.relation,

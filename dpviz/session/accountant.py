@@ -56,12 +56,36 @@ SINGLE_STEP = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Budget:
-    """The most that a dataset may ever cost one unit: a total epsilon and delta, and how answers are added up.
+    """Fix the most that a dataset may ever cost one unit, and how answers are added up.
 
-    filter  "basic": epsilons and deltas add up. "zcdp": each answer costs about epsilon^2/2 of a common rho, so that
-            many small answers fit where the sum of their epsilons would not, and single large ones do not; it needs
-            a delta, half of which it spends on this.
+    Parameters
+    ----------
+    epsilon : str, int or Fraction
+        The total epsilon, above 0: a decimal of at most 30 places, or a fraction over 1..50.
+    delta : str, int or Fraction, default 0
+        The total delta, from 0 to 1.
+    filter : {"basic", "zcdp"}, default "basic"
+        "basic" adds epsilons and deltas up. Under "zcdp" each answer costs about epsilon**2 / 2 of a common rho, so
+        that many small answers fit where the sum of their epsilons would not, and single large ones do not; it needs a
+        delta, half of which it spends on this.
 
+    Raises
+    ------
+    ParameterError
+        If a number is outside its range or off the grid, the filter is unknown, or a zCDP budget has no delta.
+
+    Notes
+    -----
+    Both filters are valid when each question, mechanism and price is chosen after seeing earlier answers [1]_ [2]_. The
+    relation (add-remove or replace-one) is that of the session's unit.
+
+    References
+    ----------
+    .. [1] Rogers, Roth, Ullman, Vadhan (2016), Theorem 5.1 (basic).
+    .. [2] Whitehouse, Ramdas, Rogers, Wu (2023), Theorem 1 (zcdp).
+
+    Examples
+    --------
     >>> Budget(epsilon="2", delta="1e-6")
     Budget(epsilon="2", delta="0.000001")
     """
@@ -91,9 +115,17 @@ class Budget:
 
     @property
     def text(self) -> str:
+        """The budget in a few words: `ε 2, δ 0.000001`."""
         return f"ε {text(self.epsilon)}, δ {text(self.delta)}" + ("" if self.filter == "basic" else ", zCDP filter")
 
     def to_json(self) -> dict[str, str]:
+        """Return the parts as texts, as a ledger keeps them.
+
+        Returns
+        -------
+        dict of str to str
+            Epsilon, delta, and the filter where it is not "basic".
+        """
         told = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
         return told if self.filter == "basic" else {**told, "filter": self.filter}
 

@@ -37,7 +37,29 @@ LARGEST_RANKING: Final = 50
 
 
 class Teaching(Custody):
-    """Draw from public or made-up data with a seed. What it makes is marked and is not a release."""
+    """Draw from public or made-up data with a seed. A draw is marked as such and is not a release.
+
+    Parameters
+    ----------
+    data : DataFrame, str, Path or Source
+        Public or made-up data, in the forms that a session takes.
+    seed : int
+        The seed of all draws, 0 or more.
+    unit : Unit, optional
+        The privacy unit that draws are planned for; one row by default.
+    dataset : str, optional
+        The name of the data.
+
+    Raises
+    ------
+    ParameterError
+        If the data cannot be opened, or the seed is no whole number.
+
+    Notes
+    -----
+    A teaching session has no ledger and no budget, and its draws protect nobody: a person who knows the seed knows the
+    noise.
+    """
 
     @plain_arguments
     def __init__(self, data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> None:
@@ -54,15 +76,17 @@ class Teaching(Custody):
 
     @property
     def charter(self) -> Charter:
-        """What is drawn from, with which seed."""
+        """The dataset, the unit, the columns and the seed."""
         return Charter(self.dataset, self.unit, self.columns, self.seed)
 
     @property
     def dataset(self) -> str:
+        """The name of the data."""
         return self._source.name
 
     @property
     def columns(self) -> tuple[Column, ...]:
+        """The columns of the data and their kinds."""
         return self._source.columns
 
     @plain_arguments
@@ -75,7 +99,31 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
     ) -> Plan:
-        """The same plan as in a session, for a draw."""
+        """Plan a draw, as `Session.plan` plans a release.
+
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        by : Partition or Domain, optional
+            Disjoint parts, each of which the question is asked about.
+        way : str, optional
+            The way to share the price out over the parts; the best by default.
+
+        Returns
+        -------
+        Plan
+            Price, guarantee and error of a release with these parameters.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism does not answer this question, or an argument is outside its range.
+        """
         if by is None:
             return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
         found = bind_ways(self._source, self.unit, question, mechanism, where, by, way)
@@ -125,13 +173,46 @@ class Teaching(Custody):
         times: int | None = None,
         key: None = None,
     ) -> Release | SeededDraws:
-        """One seeded draw; the next call draws on. Not private: whoever knows the seed knows the noise.
+        """Draw once with the session's seed, or several times; the next call draws on. Not private.
 
-        times  how many draws to make; `lesson.draw(bins, mechanism, times=20).misses()` then tells how often their
-               intervals miss the true counts, which are public here
-        key    refused, with the reason: only a session has keys, for an answer that is paid for and stored
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        by : Partition or Domain, optional
+            Disjoint parts, each of which the question is asked about.
+        way : str, optional
+            The way to share the price out over the parts; the best by default.
+        mode : {"exact", "strict"}, optional
+            As for `Session.release`.
+        times : int, optional
+            How many draws to make. ``lesson.draw(bins, mechanism, times=20).misses()`` counts how often their intervals
+            miss the true counts, which are public here.
+        key : None
+            Refused, with the reason: only a session has keys, for an answer that is paid for and stored.
 
-        Raises SessionBusy while another draw of this session runs.
+        Returns
+        -------
+        Release or SeededDraws
+            One draw; with `times`, all of them in order.
+
+        Raises
+        ------
+        ParameterError
+            If a key is given, or the question, the mechanism or an argument is refused.
+        SessionBusy
+            If another draw of this session is running.
+
+        Examples
+        --------
+        >>> import dpviz as dv, pandas as pd
+        >>> lesson = dv.teaching(pd.DataFrame({"x": [0, 0, 1]}), seed=1)
+        >>> lesson.draw(dv.Domain.integers(0, 1, column="x"), dv.Dense(40)).values
+        [2, 1]
         """
         if key is not None:
             raise ParameterError.of(
@@ -198,9 +279,53 @@ class Teaching(Custody):
     def seeded(
         self, question: object, mechanism: Mechanism, times: int, *, by: object = None, way: Way | None = None
     ) -> SeededDraws:
+        """Draw several times, beside the true counts: `draw` with `times`, as a page calls it.
+
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters.
+        times : int
+            How many draws to make.
+        by : Partition or Domain, optional
+            Disjoint parts, each of which the question is asked about.
+        way : str, optional
+            The way to share the price out over the parts; the best by default.
+
+        Returns
+        -------
+        SeededDraws
+            The draws in order.
+
+        Raises
+        ------
+        ParameterError
+            If the question, the mechanism or an argument is refused.
+        SessionBusy
+            If another draw of this session is running.
+        """
         return self.draw(question, mechanism, by=by, way=way, times=times)
 
     def public(self, question: Question) -> PublicTable | PublicTop | None:
+        """Return the true counts of a question, as a page shows them.
+
+        Parameters
+        ----------
+        question : Question
+            The question that the page asks.
+
+        Returns
+        -------
+        PublicTable, PublicTop or None
+            A table of declared bins, at most 2,000,000; a ranking of undeclared keys; None for other questions.
+
+        Raises
+        ------
+        SchemaError
+            If the question does not fit the columns of the data.
+        """
         if not question.aggregate.counts or question.by is not None:
             return None
         if question.domain.declared:
@@ -209,23 +334,55 @@ class Teaching(Custody):
         return self.top(question, LARGEST_RANKING, (limit,))[limit]
 
     def known(self) -> tuple[None, str]:
-        """Nothing is charged, so nothing is left or spent."""
+        """Return None and an empty text, for a lesson has no budget.
+
+        Returns
+        -------
+        remaining : None
+            No budget is kept.
+        asof : str
+            Always empty.
+        """
         return None, ""
 
     def record(self, last: int) -> Record:
-        """Nothing is kept."""
+        """Return an empty record, for a lesson charges nothing.
+
+        Parameters
+        ----------
+        last : int
+            Ignored.
+
+        Returns
+        -------
+        Record
+            A record without entries.
+
+        Raises
+        ------
+        UnknownArgument
+            If `last` is left out.
+        """
         return Record()
 
     def hanging(self) -> tuple[()]:
+        """Return no entries, for a lesson has no ledger.
+
+        Returns
+        -------
+        tuple
+            Always empty.
+        """
         return ()
 
     @property
     def log(self) -> None:
+        """None, for a lesson has no ledger."""
         return None
 
     @property
     def releases(self) -> NoReleases:
-        """Drawing again is free, so no draw is kept."""
+        """An empty collection. Drawing again is free, so no draw is kept."""
         return NoReleases()
 
     @plain_arguments
@@ -240,9 +397,36 @@ class Teaching(Custody):
         mode: Mode | None = None,
         key: str | None = None,
     ) -> Running:
-        """Start to draw and return at once, as a session does. Each draw draws on, whatever its key.
+        """Start a draw and return at once, as `Session.release_async` does.
 
-        Raises SessionBusy while another draw of this session runs.
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        mechanism : Mechanism
+            A mechanism with its parameters.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        by : Partition or Domain, optional
+            Disjoint parts, each of which the question is asked about.
+        way : str, optional
+            The way to share the price out over the parts; the best by default.
+        mode : {"exact", "strict"}, optional
+            As for `Session.release`.
+        key : str, optional
+            Ignored: each draw draws on, whatever its key.
+
+        Returns
+        -------
+        Running
+            A handle: `await` it, watch its `progress`, or `cancel()` it.
+
+        Raises
+        ------
+        ParameterError
+            If the question, the mechanism or an argument is refused.
+        SessionBusy
+            If another draw of this session is running.
         """
         bound, chosen = self._order(question, mechanism, where, mode, by, way)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
@@ -268,7 +452,7 @@ class Teaching(Custody):
 
     @property
     def running(self) -> Running | None:
-        """The draw that was started last, while it is on its way."""
+        """The last started draw while it is on its way; else None."""
         running = self._running
         return running if running is not None and running.here and not running.done else None
 
@@ -279,15 +463,46 @@ class Teaching(Custody):
             running.cancel()
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
-        """Call a bound method whenever a started draw ends, for as long as its object lives."""
+        """Call a bound method whenever a started draw ends, for as long as its object lives.
+
+        Parameters
+        ----------
+        listener : bound method
+            A method that takes the handle (`Running`) of the draw. The session keeps no strong reference to its object.
+        """
         self._listeners.add(listener)
 
     def heed_waits(self) -> None:
-        """Nothing waits for a ledger here."""
+        """Do nothing, for no draw waits for a ledger here."""
 
     @plain_arguments
     def table(self, question: object, *, where: Mapping[str, object] | None = None) -> PublicTable:
-        """The true counts, as a table that is declared public."""
+        """Count the bins of a question, as a table that is declared public.
+
+        Parameters
+        ----------
+        question : Domain or Question
+            The declared bins.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+
+        Returns
+        -------
+        PublicTable
+            The true counts, one per bin.
+
+        Raises
+        ------
+        DomainError, SchemaError
+            If the bins are not declared, or do not fit the columns of the data.
+
+        Examples
+        --------
+        >>> import dpviz as dv, pandas as pd
+        >>> lesson = dv.teaching(pd.DataFrame({"x": [0, 0, 1]}), seed=1)
+        >>> lesson.table(dv.Domain.integers(0, 1, column="x")).counts.tolist()
+        [2, 1]
+        """
         asked = Question.of(question, where)
         self._source.check(asked, self.unit, StatisticKind.DENSE)
         statistic = self._source.count(asked, self.unit, StatisticKind.DENSE)
@@ -303,9 +518,29 @@ class Teaching(Custody):
         *,
         where: Mapping[str, object] | None = None,
     ) -> dict[int | None, PublicTop]:
-        """The largest true counts as public rankings, one for each limit on the bins of one unit (None: no limit).
+        """Rank the largest true counts, once for each limit on the bins of one unit.
 
-        A row of its own touches one bin: then there is one ranking, under the unit's limit of 1.
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to rank, a question, or the name of a column for its undeclared keys.
+        rows : int, default 5001
+            How many of the largest counts to read.
+        max_bins : list of int or None, default (1, 2, 5, 10, 20, None)
+            The limits; None for no limit. Ignored where the unit is a row, which touches one bin: then there is one
+            ranking, under the unit's limit of 1.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+
+        Returns
+        -------
+        dict of int or None to PublicTop
+            A public ranking for each limit.
+
+        Raises
+        ------
+        ParameterError, SchemaError
+            If a limit is no whole number above 0, or the question does not fit the columns of the data.
         """
         asked, need = Question.of(question, where), Top(whole(rows, "rows"))
         limits = [self.unit.max_bins] if self.unit.is_row else list(max_bins)
@@ -336,7 +571,35 @@ class NoReleases:
 
 @plain_arguments
 def teaching(data: object, seed: int, unit: Unit | None = None, *, dataset: str | None = None) -> Teaching:
-    """A teaching session on public or made-up data: no ledger, everything marked."""
+    """Start a teaching session on public or made-up data: seeded draws, no ledger, everything marked.
+
+    Parameters
+    ----------
+    data : DataFrame, str, Path or Source
+        Public or made-up data, in the forms that a session takes.
+    seed : int
+        The seed of all draws, 0 or more.
+    unit : Unit, optional
+        The privacy unit that draws are planned for; one row by default.
+    dataset : str, optional
+        The name of the data.
+
+    Returns
+    -------
+    Teaching
+        The session. Its draws protect nobody.
+
+    Raises
+    ------
+    ParameterError
+        If the data cannot be opened, or the seed is no whole number.
+
+    Examples
+    --------
+    >>> import dpviz as dv
+    >>> dv.teaching(dv.datasets.doctor_visits(), seed=1)
+    <Teaching on doctor visits: not private, seed 1, no ledger>
+    """
     return Teaching(data, seed, unit, dataset=dataset)
 
 
