@@ -300,8 +300,8 @@ def added(small: Small, most: int, rows: int) -> Iterator[tuple[Counts, Counts]]
 def test_adding_or_removing_a_unit_costs_no_more_even_beyond_the_cap(name: str, rows: int) -> None:
     small = SMALL[name]
     worst = Fraction(0)
-    for fewer, more in added(small, small.n + 2, rows):
-        one, two = (defined(small, kept(small, counts)) for counts in (fewer, more))
+    for fewer, more in {(kept(small, one), kept(small, other)) for one, other in added(small, small.n + 2, rows)}:
+        one, two = defined(small, fewer), defined(small, more)
         worst = max(worst, ratio(one, two), ratio(two, one))
     assert worst <= small.odds**rows
     if rows == 1:
