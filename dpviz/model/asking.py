@@ -83,15 +83,10 @@ class Subject(Protocol):
 
 
 class Askable:
-    """Whatever answers questions that nobody planned: a release, or two that were combined. All answers are free.
+    """Answer questions that nobody planned, from a release or from two that were combined. All answers are free.
 
-    Labels are written as for `release[label]`. Many questions are asked at once by a list of lists of labels, or by a
-    dict of such lists by name; they come as a `DerivedTable`.
-
-    beta    how often the interval may miss the truth
-    among   "one": the interval is for a question that was picked before looking at the answer; a number: for all of so
-            many such questions at once; "all": for all of a kind at once: all sums, all ranges, all pairs
-    reader  which estimator, where an answer offers several: one of `release.answer.readers`
+    Labels are written as for ``release[label]``. A list of lists of labels, or a dict of such lists by name, asks many
+    questions at once; the answers come as a `DerivedTable`.
     """
 
     @property
@@ -102,9 +97,34 @@ class Askable:
     def sum(
         self, labels: object = None, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """The sum of the counts of some labels; of all, where none are named.
+        """Sum the counts of some labels; of all, where none are named.
 
-        Raises DomainError for labels that are unknown or named twice, ReleaseFormat where the answer has no values.
+        Parameters
+        ----------
+        labels : label, list, range or dict, optional
+            The labels; a list of lists, or a dict of lists by name, for many sums.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The value with its interval; a table where several questions are asked. Free: the release is paid for
+            already.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ReleaseFormat
+            If the answer has no values.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
         """
         asked = _Asked(self._subject, beta, among, reader)
         return _each(asked.sum, asked.sets(labels))
@@ -113,9 +133,32 @@ class Askable:
     def range(
         self, low: object, high: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """The sum of the counts from one label to another, both included. Lists of both ask for many ranges.
+        """Sum the counts from one label to another, both included.
 
-        Raises DomainError for a reversed range, and where the bins have no order.
+        Parameters
+        ----------
+        low, high : label or list
+            The first and the last label. Lists of both ask for many ranges.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The value with its interval; a table where several questions are asked. Free: the release is paid for
+            already.
+
+        Raises
+        ------
+        DomainError
+            If a range is reversed, a label is unknown, or the bins have no order.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
         """
         asked = _Asked(self._subject, beta, among, reader)
         listed = isinstance(low, list) or isinstance(high, list)
@@ -125,7 +168,34 @@ class Askable:
     def difference(
         self, a: object, b: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """By how much the count of one label, or of several, exceeds that of others."""
+        """Subtract the counts of some labels from those of others.
+
+        Parameters
+        ----------
+        a, b : label, list, range or dict
+            The labels whose counts are added, and those whose counts are subtracted; lists of lists for many
+            differences.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The value with its interval; a table where several questions are asked. Free: the release is paid for
+            already.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+        """
         asked = _Asked(self._subject, beta, among, reader)
         return _each(asked.difference, asked.sets(a), asked.sets(b))
 
@@ -133,9 +203,38 @@ class Askable:
     def share(
         self, part: object, whole: object = None, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """Which share of a sum some of its labels have; of all labels, where no whole is named. Of a table of
-        `dv.Marginals` a row is named by its labels: `release.share({"sex": "f", "year": 1977}, {"sex": "f"})`.
+        """Divide the sum of some labels by the sum of a whole that contains them.
 
+        Parameters
+        ----------
+        part : label, list, range or dict
+            The labels of the part. Of a table of `dv.Marginals` a row is named by its labels:
+            ``release.share({"sex": "f", "year": 1977}, {"sex": "f"})``.
+        whole : label, list, range or dict, optional
+            The labels of the whole; all labels by default.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The value with its interval; a table where several questions are asked. Free: the release is paid for
+            already.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown, or the part does not lie in the whole.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+
+        Notes
+        -----
         A ratio of noisy counts is biased, and the answer says so. A whole that may be 0 leaves any share possible.
         """
         asked = _Asked(self._subject, beta, among, reader)
@@ -151,16 +250,35 @@ class Askable:
         among: Among = "one",
         reader: str = "",
     ) -> Marginal:
-        """The counts of some columns of an answer over several, added up over the others: a table of sums.
+        """Add up the counts of an answer over several columns, for some of the columns: a table of sums.
 
-        Its cells add up to the total, and to the cells of a marginal of fewer columns.
+        Parameters
+        ----------
+        columns : str or list of str
+            The columns that are kept; the last one runs fastest.
+        share_of : str or list of str, optional
+            Gives shares instead of counts: of the sums over these of the columns, so that shares of one such sum add up
+            to 1; ``[]`` for shares of the total.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
 
-        columns   the name of a column, or a list of names; the last one runs fastest
-        share_of  gives shares instead of counts: of the sums over these of the columns, so that shares of one such sum
-                  add up to 1; `[]` for shares of the total
+        Returns
+        -------
+        Marginal
+            The cells, which add up to the total, and to the cells of a marginal of fewer columns.
 
-        Raises DomainError for columns that the answer does not have, for more than 100,000 cells, and where bins are
-        not what the answer has.
+        Raises
+        ------
+        DomainError
+            If the answer does not have these columns, there are more than 100,000 cells, or the answer has no declared
+            bins.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
         """
         asked = _Asked(self._subject, beta, among, reader)
         return asked.marginal(columns, share_of)
@@ -169,10 +287,37 @@ class Askable:
     def compare(
         self, a: object, b: object, *, beta: Number = "0.05", among: Among = "one", reader: str = ""
     ) -> Derived | DerivedTable:
-        """Whether one count is larger than another: their difference, its interval, and a p-value.
+        """Compare two counts: their difference, its interval, and a p-value for the first being larger.
 
-        The p-value is the chance of so large a difference where the first count is no larger than the second. With
-        `among` a number, it is for the best of so many pairs; with "all", for the largest gap among all bins.
+        Parameters
+        ----------
+        a, b : label, list, range or dict
+            The labels on each side; lists of lists for many comparisons.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"} or int, default "one"
+            "one": the interval holds for a question that was picked before looking at the answer. A number: for all of
+            that many such questions at once. "all": for all of a kind at once: all sums, all ranges, all pairs.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The value with its interval; a table where several questions are asked. Free: the release is paid for
+            already.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+
+        Notes
+        -----
+        The p-value is the probability of so large a difference where the first count is no larger than the second. With
+        `among` a number, it is for the best of that many pairs; with "all", for the largest gap among all bins.
         """
         asked = _Asked(self._subject, beta, among, reader)
         return _each(asked.compare, asked.sets(a), asked.sets(b))

@@ -51,19 +51,49 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 
 @dataclass(frozen=True, eq=False)
 class Release(Askable):
-    """A public answer with its question, guarantee and error. Holds no private value.
+    """Hold a public answer with its question, guarantee and error. A release holds no private value.
 
-    terms       what was promised when it was paid for: question, unit, price, limits, mechanism and law
-    number      the ledger entry that paid for it; None in teaching
-    use         which use of that entry it is, where the entry is a sub-session, whose guarantee this then shows
-    teaching    the seed of a teaching draw, which is not private and must not be called a release
-    randomness  the kind of random bits ("operating system")
-    uses        what an answer of a sub-session used of what was paid before; nothing where a release is paid by itself
-    origin      how it is known that its ledger made it: "session", where it came from the session's own ledger;
-                "ledger visits.ledger", where `dv.load(..., ledger=...)` found it there; "teaching"; else "unchecked"
-    written     what it was read from, where it was stored: it is saved as these bytes again, whatever their format; of
-                a binary file its JSON, but for the columns of the answer; a copy with another part has none
-    kept_in     the ledger that it was read from, for as long as the session has it; never saved, and a copy has none
+    Parameters
+    ----------
+    terms : Terms
+        The promises of the time when the release was paid for: question, unit, price, limits, mechanism and law.
+    answer : Answer
+        The drawn answer.
+    mode : {"exact", "strict"}
+        How the answer was drawn.
+    randomness : str
+        The kind of random bits, such as "operating system".
+    dataset : str, optional
+        The declared name of the data.
+    number : int, optional
+        The ledger entry that paid; None in teaching.
+    use : int, optional
+        Which use of that entry it is, where the entry is a sub-session, whose guarantee the release then shows.
+    key : str, optional
+        The key of the entry.
+    teaching : int, optional
+        The seed of a teaching draw, which is not private and must not be called a release.
+    origin : str, default "unchecked"
+        How it is known that the ledger made the release: "session", from the session's own ledger; "ledger
+        visits.ledger", where ``dv.load(..., ledger=...)`` found it there; "teaching"; else "unchecked".
+    uses : tuple of Used, optional
+        The amounts that an answer of a sub-session used of what was paid before.
+
+    Attributes
+    ----------
+    written : bytes or dict or None
+        The stored form that the release was read from. The release is saved as these bytes again, whatever their
+        format; of a binary file it is the JSON without the columns of the answer. A copy with another part has none.
+
+    Raises
+    ------
+    UnknownArgument
+        If a part is left out.
+
+    Notes
+    -----
+    Sessions make releases; a person reads them. Reading, charting and asking (`sum`, `range`, `share`, ...) are
+    post-processing, and free.
     """
 
     terms: Terms
@@ -83,23 +113,85 @@ class Release(Askable):
 
     @classmethod
     def of(cls, bound: Bound, answer: Answer, **drawn: Any) -> Release:
-        """The release of an answer that a bound mechanism drew: it keeps what was promised, and not the mechanism."""
+        """Make the release of an answer that a bound mechanism drew.
+
+        The release keeps what was promised, and not the mechanism.
+
+        Parameters
+        ----------
+        bound : Bound
+            The mechanism, bound to a question and a unit.
+        answer : Answer
+            The drawn answer.
+        **drawn
+            The other parts of the release, by name.
+
+        Returns
+        -------
+        Release
+            The release.
+
+        Raises
+        ------
+        UnknownArgument
+            If a part is left out.
+        """
         return cls(Terms.of(bound), answer, uses=bound.uses(answer), **drawn)
 
     @classmethod
     def stored(cls, written: bytes | Mapping[str, Any], **parts: Any) -> Release:
-        """The release of this saved form, which `opened` or `binary.opened` gave and of which the parts were read."""
+        """Make the release of a saved form, of which the parts were read.
+
+        Parameters
+        ----------
+        written : bytes or dict
+            The saved form, as `opened` or `binary.opened` gave it.
+        **parts
+            The parts of the release, by name.
+
+        Returns
+        -------
+        Release
+            The release, which is saved as the same bytes again.
+
+        Raises
+        ------
+        UnknownArgument
+            If a part is left out.
+        """
         release = cls(**parts)
         object.__setattr__(release, "written", written)
         return release
 
     def found_in(self, ledger: object) -> Release:
-        """This release, which from now on knows the ledger that it was read from, and does not keep it alive."""
+        """Remember the ledger that the release was read from, without keeping it alive.
+
+        Parameters
+        ----------
+        ledger : Ledger
+            The ledger.
+
+        Returns
+        -------
+        Release
+            This release.
+
+        Raises
+        ------
+        UnknownArgument
+            If the ledger is left out.
+        """
         object.__setattr__(self, "_ledger", weakref.ref(ledger))
         return self.confirmed()
 
     def confirmed(self) -> Release:
-        """This release, which its ledger was seen to hold. A copy with another part is not confirmed."""
+        """Mark the release as seen in its ledger. A copy with another part is not confirmed.
+
+        Returns
+        -------
+        Release
+            This release.
+        """
         object.__setattr__(self, "_confirmed", True)
         return self
 
@@ -110,12 +202,12 @@ class Release(Askable):
 
     @property
     def doubt(self) -> str:
-        """`Origin unchecked: ...` where nobody can tell that a ledger made this release; else nothing. A teaching draw
-        has no ledger, and says itself that it protects nobody."""
+        """`Origin unchecked: ...` where no ledger is known to have made the release; empty for teaching draws."""
         return DOUBT if self.origin == UNCHECKED and self.teaching is None else ""
 
     @property
     def kept_in(self) -> object | None:
+        """The ledger that the release was read from, while the session has it; never saved, and None for a copy."""
         return None if self._ledger is None else self._ledger()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -123,25 +215,29 @@ class Release(Askable):
 
     @property
     def question(self) -> Question:
+        """The question that was asked."""
         return self.terms.question
 
     @property
     def unit(self) -> Unit:
+        """The privacy unit."""
         return self.terms.unit
 
     @property
     def guarantee(self) -> Guarantee:
+        """The guarantee that was paid for, with its neighbouring relation."""
         return self.terms.price
 
     @property
     def error(self) -> ErrorModel:
+        """The error model: bounds for one bin and for all bins."""
         return self.terms.error
 
     # ------------------------------------------------------------ reading
 
     @cached_property
     def reading(self) -> Reading:
-        """What the answer's shape needs to be read: public, and all of this release."""
+        """The public facts that the answer's shape needs to be read."""
         return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
 
     @property
@@ -161,12 +257,12 @@ class Release(Askable):
 
     @property
     def plain_title(self) -> str:
-        """What the answer is about, without its price."""
+        """The subject of the answer, without its price."""
         return self.terms.title
 
     @property
     def max_items(self) -> int | None:
-        """How many items could come, for a list or a set; None for an answer with values per bin."""
+        """The most items that could come, for a list or a set; None for an answer with values per bin."""
         return None if self.listing is None else self.listing.most
 
     @cached_property
@@ -176,14 +272,29 @@ class Release(Askable):
 
     @property
     def sentence(self) -> str:
-        """What a list or a set says as a whole, with what "no more" means; nothing for other answers."""
+        """The sentence of a list or a set, with the meaning of "no more"; empty for other answers."""
         return self.answer.sentence(self.reading)
 
     @single_arguments
     def sureness(self, beta: Number = "0.05") -> tuple[str, ...]:
-        """How sure a list or a set is, in sentences that fail at most `beta` of the time: how far below the true count
-        of its last rank an item may lie that it names, and what its end says and does not say. Nothing for an answer
-        with a value per row: there each row has its interval."""
+        """Say how sure a list or a set is, in sentences that all hold but for a chance of `beta`.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+
+        Returns
+        -------
+        tuple of str
+            How far below the true count of its last rank a named item may lie, and what the end of the list says and
+            does not say. Empty for an answer with a value per row, where each row has its interval.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         return self.answer.sureness(self.reading, probability(beta, "beta", zero=False))
 
     @property
@@ -194,7 +305,7 @@ class Release(Askable):
 
     @property
     def promise(self) -> str:
-        """What the release protects, in words; an answer of a sub-session is protected with all its others."""
+        """The protection of the release in words; an answer of a sub-session is protected with all its others."""
         together = f", for all answers of entry {self.number} together" if self.used else ""
         if self.question.part is not None and self.question.by is not None and not self.used:
             together = f", for all {self.question.by.size:,} parts together"
@@ -202,7 +313,7 @@ class Release(Askable):
 
     @property
     def price_text(self) -> str:
-        """`ε = 0.1`, as paid; of a sub-session's answer, the part of what was paid when that was opened."""
+        """`ε = 0.1`, as paid; for an answer of a sub-session, its part of the price of that sub-session."""
         if self.used:
             return self.used
         if self.question.part is not None and self.question.by is not None:
@@ -215,7 +326,7 @@ class Release(Askable):
 
     @property
     def axis(self) -> Axis:
-        """What the rows of the answer are: bins, items, or whatever its shape has."""
+        """The rows of the answer: bins, items, or other rows of its shape."""
         return self.answer.axis(self.reading)
 
     @property
@@ -237,8 +348,11 @@ class Release(Askable):
 
     @cached_property
     def groups(self) -> Mapping[str, Release]:
-        """The answer about each part by the part's name, where the question was asked about each: releases that are
-        read, charted and added up as any other. They share one price, which is that of all parts together."""
+        """The answers about the parts by name, where the question was asked about each part.
+
+        Each is a release that is read, charted and added up as any other. They share one price, which is that of all
+        parts together.
+        """
         by, answers = self.question.by, self.answer.parts
         if by is None or answers is None:
             raise ReleaseFormat.of(
@@ -261,14 +375,31 @@ class Release(Askable):
 
     @single_arguments
     def draw(self, count: int = 1, *, seed: int | None = None) -> Draws:
-        """Further records from this release, free where what they are drawn from was released with the first one.
+        """Draw further records, free where the mechanism released what they are drawn from with the first one.
 
-        Each has the law of the released record. They are not independent of each other, for all share the noise of this
-        one release. They are drawn now, with the system's bits, so that the next call draws others.
+        Parameters
+        ----------
+        count : int, default 1
+            How many records.
+        seed : int, optional
+            For a teaching draw only: the seed of these records.
 
-        seed  for a teaching draw: the seed of these draws
+        Returns
+        -------
+        Draws
+            The records.
 
-        Raises ReleaseFormat where the answer is no record, or is one that no other may be drawn from, and says why.
+        Raises
+        ------
+        ReleaseFormat
+            If the answer is no record, or no other record may be drawn from it; the error says why.
+        ParameterError
+            If a seed is given for a release, or `count` is no whole number above 0.
+
+        Notes
+        -----
+        Each record has the law of the released record. The records are not independent of each other, for all share the
+        noise of this one release. They are drawn now, with the system's bits, so that the next call draws others.
         """
         if seed is not None and self.teaching is None:
             raise ParameterError.of(seed, "records of a release are drawn with the system's bits", "leave seed out")
@@ -303,16 +434,58 @@ class Release(Askable):
 
     @plain_arguments
     def value(self, label: object, reader: str = "") -> int | Fraction | Between:
-        """`release[label]`, read by one of `release.answer.readers`, where there are several; left out, the first."""
+        """Read the released value of one bin, free.
+
+        Parameters
+        ----------
+        label : label
+            The bin, as for ``release[label]``.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        int, Fraction or Between
+            The value; `Between` two fractions where it is no fraction. A bin that is not shown reads 0.
+
+        Raises
+        ------
+        DomainError
+            If no bin has this label.
+        ParameterError
+            If the answer has no such reader.
+        ReleaseFormat
+            If the answer has no values.
+        """
         value: int | Fraction | Between = listed(self._read([self._point(label)], reader))[0]
         return value
 
     @plain_arguments
     def many(self, labels: Sequence[object], reader: str = "") -> Values:
-        """The released values of many bins at once, free.
+        """Read the released values of many bins at once, free.
 
-        reader  one of `release.answer.readers`, where there are several; left out, the first. What is known of the
-                error of each, `release.error.estimator(reader).one_bin(beta)` says: None where nobody states one
+        Parameters
+        ----------
+        labels : list, tuple or range
+            The bins, as for ``release[label]``.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        array or list
+            The values in the order of the labels: whole numbers as an array, others as fractions or `Between`.
+
+        Raises
+        ------
+        DomainError
+            If the labels come in no list, or no bin has one of them.
+        ParameterError
+            If the answer has no such reader.
+
+        Notes
+        -----
+        ``release.error.estimator(reader).one_bin(beta)`` is the error of each value; None where no error is stated.
         """
         if not isinstance(labels, list | tuple | range):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
@@ -330,7 +503,7 @@ class Release(Askable):
 
     @property
     def bits(self) -> int:
-        """What the answer takes to store, in bits, for one that answers look-ups: a sketch or a compact table."""
+        """The size of an answer to look-ups (a sketch or a compact table), in bits."""
         size = self.answer.bits
         if size is None:
             raise ReleaseFormat.of(self.answer.kind, "only an answer to look-ups states its size", "see plan.space")
@@ -338,10 +511,26 @@ class Release(Askable):
 
     @single_arguments
     def bars(self, beta: Number = "0.05") -> tuple[ErrorValue, ErrorValue | None]:
-        """Half-widths that fail at most `beta` of the time: of one bin, and of all bins at once.
+        """Return half-widths of error bars: for one bin, and for all bins at once.
 
-        The second is None where nothing public bounds how many bins are occupied. An answer whose rows have intervals
-        of different lengths has no such half-width: `to_frame` has the intervals.
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+
+        Returns
+        -------
+        one : ErrorValue
+            For one bin picked before looking.
+        every : ErrorValue or None
+            For all bins at once; None where nothing public bounds how many bins are occupied.
+
+        Raises
+        ------
+        ReleaseFormat
+            If the rows have intervals of different lengths, or none: `to_frame` has the intervals.
+        ParameterError
+            If `beta` is outside its range.
         """
         one, every = self.answer.bars(self.reading, probability(beta, "beta", zero=False))
         if one is None:
@@ -350,10 +539,26 @@ class Release(Askable):
 
     @single_arguments
     def intervals(self, beta: Number = "0.05", among: Among = "one", reader: str = "") -> Intervals | None:
-        """The intervals of all rows that fail at most `beta` of the time; None where nothing is known.
+        """Return the intervals of all rows.
 
-        among   "one": each holds for one row that was picked before looking; "all": all hold at once
-        reader  one of `release.answer.readers`, where there are several; left out, the first
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+        among : {"one", "all"}, default "one"
+            "one": each holds for one row that was picked before looking. "all": all hold at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Intervals or None
+            The ends of the intervals; None where no interval is known.
+
+        Raises
+        ------
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
         """
         if among not in ("one", "all"):
             raise ParameterError.of(among, 'among must be "one" or "all"', 'write among="one"')
@@ -363,23 +568,41 @@ class Release(Askable):
 
     @single_arguments
     def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
-        """One row per bin, per bin that is shown, per item that came, or whatever the answer's rows are.
+        """Return one row per bin, per shown bin, per item that came, or per other row of the answer.
 
-        reader  one of `release.answer.readers`, where there are several; left out, the first
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
 
-        Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where no
-        bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value and
-        its intervals only where the mechanism releases them. A value that is no fraction, a root for example, lies
-        between value_low and value_high, and value is their middle; these two columns are there for no other answer.
+        Returns
+        -------
+        DataFrame
+            Columns: bin, value, low and high (this bin alone), low_all and high_all (all bins at once; left out where
+            no bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value
+            and its intervals only where the mechanism releases them. A value that is no fraction, a root for example,
+            lies between value_low and value_high, and value is their middle; these two columns are there for no other
+            answer.
 
-        Each interval contains the true count with probability at least 1 - beta: `low..high` for one bin picked
-        before looking, `low_all..high_all` for all bins together.
+        Raises
+        ------
+        ParameterError
+            If `beta` or `reader` is outside its range.
+        ReleaseFormat
+            If the answer has no rows.
+
+        Notes
+        -----
+        Each interval contains the true count with probability at least 1 - beta: ``low..high`` for one bin picked
+        before looking, ``low_all..high_all`` for all bins together.
 
         A list of at most k items has `below`, too: with probability at least 1 - beta the item in this place lies no
         further below the k-th largest true count; and `below_all`: no item in any place does. A set has `below_all`.
         Where all parts share the places of a list, the counts are those of all parts.
 
-        Where the origin of the release is unchecked, `frame.attrs["origin"]` is "unchecked".
+        Where the origin of the release is unchecked, ``frame.attrs["origin"]`` is "unchecked".
         """
         import pandas as pd
 
@@ -459,13 +682,35 @@ class Release(Askable):
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart of this release; see `dpviz.charts.histogram`. Charts lie above: found by name, on use."""
+        """Draw the release as an Altair chart; see `dpviz.charts.of_release`.
+
+        Parameters
+        ----------
+        **options
+            Options of the chart for this kind of answer, such as those of `dpviz.charts.histogram`.
+
+        Returns
+        -------
+        altair.Chart
+            The chart, with error bars.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
 
     # ------------------------------------------------------------ storing
 
     def to_json(self) -> dict[str, Any]:
-        """Every part as texts, in the format of `VERSION`; of a release that was stored, what was stored."""
+        """Return every part as texts; of a release that was stored, the stored parts.
+
+        Returns
+        -------
+        dict
+            The saved form, without its checksum.
+        """
         if isinstance(self.written, bytes):
             return checked(self.written)
         if self.written is not None:
@@ -486,27 +731,53 @@ class Release(Askable):
         }
 
     def to_bytes(self) -> bytes:
-        """The saved form: canonical JSON and its SHA-256, so that damage is noticed (it is no signature)."""
+        """Return the saved form: canonical JSON and its SHA-256, which shows damage and is no signature.
+
+        Returns
+        -------
+        bytes
+            The content of a JSON file.
+        """
         if isinstance(self.written, bytes):
             return self.written
         return with_checksum(self.to_json())
 
     def to_binary(self) -> bytes:
-        """The saved form with the columns of the answer as they lie in memory, for long ones; see docs/formats.md."""
+        """Return the saved form with the columns of the answer as they lie in memory; see docs/formats.md.
+
+        Returns
+        -------
+        bytes
+            The content of a ``.dpviz`` file.
+        """
         body, answer = self.to_json(), self.answer.to_json()
         # an answer in a form that is no longer written stays as it was, so that it is saved as the same JSON again
         return binary.File(body, self.answer.pack() if body["answer"] == answer else None).to_bytes()
 
     @single_arguments
     def save(self, path: str | Path) -> Path:
-        """Write the release to a file that `dv.load` reads. It holds public things only.
+        """Write the release to a file that `dv.load` reads. The file holds public parts only.
 
-        A file whose name ends in `.dpviz` is binary: smaller, and read at once where an answer is long. Any other name
-        gets JSON, which people and other programs can read. The content is the same, and one can be loaded and saved
-        as the other. The name decides, and not the length, so that a script always writes the same kind of file.
+        Parameters
+        ----------
+        path : str or Path
+            The file to write. A name that ends in ``.dpviz`` makes a binary file: smaller, and read at once where an
+            answer is long. Any other name makes JSON, which people and other programs can read.
 
-        Raises ParameterError for a name that promises another format, such as `visits.csv`, and where it cannot be
-        written.
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name promises another format, such as ``visits.csv``, or the file cannot be written.
+
+        Notes
+        -----
+        The content of both kinds is the same, and one can be loaded and saved as the other. The name decides, and not
+        the length, so that a script always writes the same kind of file.
         """
         place = files.of_format(path, "a release", "visits.json", files.JSON)
         long = place.suffix.lower() == binary.SUFFIX

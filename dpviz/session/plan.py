@@ -38,13 +38,35 @@ TEACHING_TOP = Fraction(2)
 
 @dataclass(frozen=True)
 class Plan:
-    """One question, one mechanism, one unit, and what they promise. In teaching there is no budget.
+    """State the price and the error of one release before it is paid. In teaching there is no budget.
 
-    asof  the time at which the ledger last said what is left, where its server does not answer now; else empty
-    many  how many look-ups the error of several at once is about; None for the usual number
-    verbs  what becomes of an answer: it is released, or drawn in a lesson
-    ways   of a question about each part, every way to share the price out, bound, or why it cannot be taken
-    asked  the mechanism for one question, as it was asked to answer each part; None where the question has no parts
+    Parameters
+    ----------
+    bound : Bound
+        The mechanism, bound to a question and a unit.
+    budget : Budget, optional
+        The budget in force; None in teaching.
+    remaining : Remaining, optional
+        The remaining budget; None in teaching.
+    asof : str, optional
+        The time at which the ledger last stated the remaining budget, where its server does not answer now.
+    many : int, optional
+        The number of look-ups that the error of several at once is about; None for the usual number.
+    verbs : Verbs, optional
+        Whether an answer is released, or drawn in a lesson.
+    ways : dict, optional
+        Of a question about each part, every way to share the price out: bound, or the error that refuses it.
+    asked : Mechanism, optional
+        The mechanism for one question, as it was asked to answer each part; None where the question has no parts.
+
+    Raises
+    ------
+    UnknownArgument
+        If `bound` is left out.
+
+    Notes
+    -----
+    Sessions make plans (`session.plan`). A plan follows from public facts alone, so it costs nothing.
     """
 
     bound: Bound
@@ -66,11 +88,47 @@ class Plan:
         asof: str = "",
         verbs: Verbs = RELEASED,
     ) -> Plan:
-        """The plan of the way that errs least to answer a question about each part, beside all the others."""
+        """Plan the way that errs least to answer a question about each part, beside all other ways.
+
+        Parameters
+        ----------
+        ways : dict
+            Every way to share the price out: bound, or the error that refuses it.
+        asked : Mechanism
+            The mechanism for one question.
+        budget, remaining, asof, verbs
+            As for `Plan`.
+
+        Returns
+        -------
+        Plan
+            The plan of the best way.
+
+        Raises
+        ------
+        ParameterError
+            If no way can be taken.
+        """
         return cls(best(ways)[1], budget, remaining, asof, verbs=verbs, ways=dict(ways), asked=asked)
 
     def taking(self, way: str) -> Plan:
-        """The same plan, about another way to share the price out. Raises ParameterError where it cannot be taken."""
+        """Plan another way to share the price out.
+
+        Parameters
+        ----------
+        way : str
+            One of `plan.ways`.
+
+        Returns
+        -------
+        Plan
+            The same plan, about that way.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such way, or it cannot be taken.
+        """
         known = next((one for one in self.ways if one == way), None)
         if known is None:
             raise ParameterError.of(
@@ -85,14 +143,27 @@ class Plan:
 
     @property
     def way(self) -> Way | None:
-        """The way that is planned, where the question is about each part."""
+        """The planned way to share the price out, where the question is about each part; else None."""
         return cast("Way | None", self.bound.way)
 
     @single_arguments
     def among(self, look_ups: int) -> Plan:
-        """The same plan, which says how far off the worst of so many look-ups may be: `plan.among(10_000)`.
+        """Plan for several look-ups at once: how far off the worst of them may be.
 
-        Only an answer to look-ups has such an error. Free, as all of a plan is.
+        Parameters
+        ----------
+        look_ups : int
+            How many look-ups: ``plan.among(10_000)``.
+
+        Returns
+        -------
+        Plan
+            The same plan, about that many look-ups. Free.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism states no error for several look-ups, or `look_ups` is no whole number above 0.
         """
         many = whole(look_ups, "look_ups", most=MOST_LOOK_UPS)
         if not any(one.among is not None for one in self.bound.measures):
@@ -105,19 +176,22 @@ class Plan:
 
     @property
     def price(self) -> Guarantee:
+        """The guarantee that the release would be charged for."""
         return self.bound.price
 
     @property
     def error(self) -> ErrorModel:
+        """The error model: bounds for one bin and for all bins."""
         return self.bound.error
 
     @property
     def space(self) -> Space:
+        """The size of the answer."""
         return self.bound.space
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error, each with its words: `plan.measures[0].at(beta)`."""
+        """The statements about the error, each with its words: ``plan.measures[0].at(beta)``."""
         return among(self.bound.measures, self.many)
 
     @property
@@ -129,32 +203,115 @@ class Plan:
 
     @single_arguments
     def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:
+        """Return the error of one bin that is picked before looking.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the bound may fail, above 0 and at most 1.
+
+        Returns
+        -------
+        ErrorValue or None
+            In rows or in the unit of a sum; None where nothing bounds it.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         return self.error.one_bin(probability(beta, "beta", zero=False))
 
     @single_arguments
     def all_bins(self, beta: Number = "0.05") -> ErrorValue | None:
+        """Return the error of the worst of all bins.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the bound may fail, above 0 and at most 1.
+
+        Returns
+        -------
+        ErrorValue or None
+            In rows or in the unit of a sum; None where nothing bounds it.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         return self.error.all_bins(probability(beta, "beta", zero=False))
 
     @property
     def max_items(self) -> int | None:
-        """How many items the answer names at most; None where it has a value per bin."""
+        """The most items that the answer names; None where it has a value per bin."""
         return self.bound.max_items
 
     @single_arguments
     def listed(self, beta: Number = "0.05") -> ErrorValue | None:
-        """How far above the first count past the rows that are read an item must lie to come before ⊥."""
+        """Return how far an item must lie above the first count past the rows that are read to come before ⊥.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the bound may fail, above 0 and at most 1.
+
+        Returns
+        -------
+        ErrorValue or None
+            In rows; None where the answer is no list, or nothing bounds it.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         return None if self.max_items is None else self.error.listed(probability(beta, "beta", zero=False))
 
     @single_arguments
     def rank(self, beta: Number = "0.05") -> ErrorValue | None:
-        """How far below the true count of the last rank a listed item may lie."""
+        """Return how far below the true count of the last rank a listed item may lie.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the bound may fail, above 0 and at most 1.
+
+        Returns
+        -------
+        ErrorValue or None
+            In rows; None where the answer is no list, or nothing bounds it.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         level = probability(beta, "beta", zero=False)
         return None if self.max_items is None else self.error.rank(self.max_items, level)
 
     @single_arguments
     def after(self, release: Release, beta: Number = "0.05") -> After:
-        """How far one bin may be off once this was paid for and combined with a release that is there:
-        `after this, ±4`. It follows from the two laws alone. Raises ParameterError where `dv.combine` would."""
+        """Plan the error of one bin once this was paid for and combined with an earlier release.
+
+        Parameters
+        ----------
+        release : Release
+            An earlier answer to the same question.
+        beta : str, float or Fraction, default "0.05"
+            How often the bound may fail, above 0 and at most 1.
+
+        Returns
+        -------
+        After
+            `after this, ±4`, as it follows from the two laws alone.
+
+        Raises
+        ------
+        ParameterError
+            If `dv.combine` would refuse the two.
+        """
         from dpviz.model.combination import after
         from dpviz.model.release import Release
 
@@ -166,18 +323,33 @@ class Plan:
 
     @plain_arguments
     def biases(self, columns: object, counts: object) -> Biases:
-        """How far every reader of a table would be off on average, for counts that you make up: whole numbers that are
-        never below 0 are biased. Free, as all of a plan is; `dv.Marginals` has such readers.
+        """State the mean error of every reader of a table, for counts that you make up.
 
-        columns  of the table: a name, or a list of names; [] for the total alone
-        counts   public or made-up counts of its cells: a whole number for all of them, or a list of the first ones,
-                 where all others are 0: [1000] for one full cell among empty ones
+        Parameters
+        ----------
+        columns : str or list of str
+            The columns of the table; ``[]`` for the total alone.
+        counts : int or list of int
+            Public or made-up counts of its cells: a whole number for all of them, or a list of the first ones, where
+            all others are 0: ``[1000]`` for one full cell among empty ones.
+
+        Returns
+        -------
+        Biases
+            The mean error of each reader: whole numbers that are never below 0 are biased. Free.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism has no such readers (`dv.Marginals` has), or a count is no whole number.
+        DomainError
+            If the question does not have these columns.
         """
         return self.bound.law.biases(self.bound.question, self.bound.unit, columns, counts)
 
     @property
     def sheet(self) -> PlanSheet:
-        """The plan sheet: what a widget or a report draws from."""
+        """The plan sheet, which widgets and reports draw from."""
         return PlanSheet(
             question=self.bound.question,
             unit=self.bound.unit,
@@ -199,7 +371,23 @@ class Plan:
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart of error against epsilon; see `dpviz.charts.error_against_epsilon`."""
+        """Draw error against epsilon as an Altair chart; see `dpviz.charts.error_against_epsilon`.
+
+        Parameters
+        ----------
+        **options
+            Options of that chart.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
 
     def __repr__(self) -> str:

@@ -36,15 +36,35 @@ if TYPE_CHECKING:
 
 
 class SubSession:
-    """Questions that are paid for already: each uses up some of what was bought when the sub-session was opened.
+    """Answer questions that are paid for already: each uses up some of the amounts bought at the opening.
 
-    Made by `session.open(...)`, which charges the whole price; asking costs nothing more. What one question takes, and
-    what is left, is for the parameters to say, which are fixed when it is opened; what they
-    count is a member here. Each question may depend on all answers before it.
+    Parameters
+    ----------
+    entry : Entry
+        The ledger entry that paid.
+    source : Source
+        The data behind a narrow interface.
+    unit : Unit
+        The privacy unit.
+    ledger : Ledger
+        The ledger that keeps questions and answers.
+    draws : ReleaseRunner
+        The runner of the session's draws.
 
-    One order, always: check everything public, reserve the most that the answer may use, durably, count, draw, record
-    the answer and give back what it did not use. A crash or a cancel keeps all that was reserved; it never gives a free
-    or a second answer. A refusal changes nothing, and depends on earlier answers alone.
+    Raises
+    ------
+    LedgerFormat
+        If this dpviz cannot read the entry.
+
+    Notes
+    -----
+    `session.open(...)` makes it and charges the whole price; asking costs nothing more. The parameters, which are fixed
+    at the opening, decide what one question takes and what is left; their counts are members here. Each question may
+    depend on all answers before it.
+
+    A question runs in one order: check everything public, reserve the most that the answer may use, durably, count,
+    draw, record the answer and give back the rest. A crash or a cancel keeps all that was reserved; it never gives a
+    free or a second answer. A refusal changes nothing, and depends on earlier answers alone.
     """
 
     def __init__(self, entry: Entry, source: Source, unit: Unit, ledger: Ledger, draws: ReleaseRunner) -> None:
@@ -67,6 +87,7 @@ class SubSession:
 
     @property
     def parameters(self) -> Opening:
+        """The parameters that the sub-session was opened with."""
         return self._parameters
 
     @property
@@ -76,29 +97,32 @@ class SubSession:
 
     @property
     def unit(self) -> Unit:
+        """The privacy unit."""
         return self._unit
 
     @property
     def dataset(self) -> str:
+        """The declared name of the data."""
         return self._source.name
 
     @property
     def ledger(self) -> Ledger:
+        """The ledger that keeps questions and answers."""
         return self._ledger
 
     @property
     def log(self) -> Ledger:
-        """What changes whenever something is charged or asked: the ledger."""
+        """The ledger, which changes with every charge and question."""
         return self._ledger
 
     @property
     def price(self) -> Guarantee:
-        """What all answers together cost one unit."""
+        """The price of all answers together to one unit."""
         return self._parameters.price(self._unit)
 
     @property
     def left(self) -> Left:
-        """What may still be used. What is being drawn counts as used until it is known."""
+        """The remaining amounts. An amount that is being drawn counts as used until the outcome is known."""
         return self._parameters.left(self._ledger.sub_account(self._number))
 
     def __getattr__(self, name: str) -> Any:
@@ -109,7 +133,7 @@ class SubSession:
 
     @property
     def closed(self) -> bool:
-        """Whether somebody closed it. A sub-session of which nothing is left is not closed, and as good as."""
+        """Whether somebody closed the sub-session. One of which nothing is left is not closed, and as good as."""
         return self._ledger.find_use(self._number, self._closing) is not None
 
     @property
@@ -134,7 +158,25 @@ class SubSession:
         return found
 
     def answer(self, number: int) -> Release:
-        """The answer to one question, by its number in the transcript. Looking is free."""
+        """Return the answer to one question. Looking is free.
+
+        Parameters
+        ----------
+        number : int
+            The number of the question in the transcript.
+
+        Returns
+        -------
+        Release
+            The stored answer.
+
+        Raises
+        ------
+        ParameterError
+            If no question of that number was answered.
+        ReleaseFormat
+            If this dpviz cannot read the answer.
+        """
         return self._answer(self._ledger.use(self._number, number))
 
     @property
@@ -197,7 +239,27 @@ class SubSession:
 
     @plain_arguments
     def plan(self, question: object, *terms: Any, where: Mapping[str, object] | None = None, **named: Any) -> AskPlan:
-        """What a question may use, and how wrong its answer may be. Free, and blind to the data. Terms as in `ask`."""
+        """Plan a question: what it may use, and how wrong its answer may be. Free, and blind to the data.
+
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        *terms, **named
+            As for `ask`.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+
+        Returns
+        -------
+        AskPlan
+            The most that the answer may use, its error, and the remaining amounts.
+
+        Raises
+        ------
+        ParameterError
+            If the question or its terms are refused.
+        """
         use, bound = self._bind(question, where, terms, named)
         known = self._ledger.known_sub_account(self._number)
         return AskPlan(bound, use, self._number, known.totals, self._parameters.left(known.totals), known.asof)
@@ -228,18 +290,42 @@ class SubSession:
         retry: bool = False,
         **named: Any,
     ) -> Release:
-        """One question, on the terms that this kind of sub-session takes. Uses what comes back.
+        """Ask one question, and use what comes back. The same call again returns the stored answer, free.
 
-        terms    how it is asked, by position or by name, such as k=10: `parameters.use` says what there is
-        key      any text: a fresh draw of the same question, which uses up some more
-        retry    draw a lost or cancelled question again, from what is left
+        Parameters
+        ----------
+        question : Domain, Question or str
+            The bins to count, a question, or the name of a column for its undeclared keys.
+        *terms, **named
+            How it is asked, by position or by name, such as ``k=10``; ``parameters.use`` lists the terms.
+        where : dict, optional
+            A filter: column name to a value, a list of values, or a `dv.Between`.
+        key : str, optional
+            Any text: a fresh draw of the same question, which uses up some more.
+        retry : bool, default False
+            Whether to draw a lost or cancelled question again, from the remaining amounts.
 
-        The same call again gives the stored answer, free, also in another kernel.
+        Returns
+        -------
+        Release
+            The answer, protected together with all other answers of the sub-session.
 
-        Raises BudgetExceeded where what it may use is not left, ReleaseLost where this question was reserved and its
-        draw lost, SessionBusy while another draw runs, EngineGone where the engine no longer answers; these use
-        nothing. ReleaseCancelled, ReleaseFailed and LedgerError say themselves what stays used, and so does
-        ReleaseInterrupted, in which Ctrl-C ends.
+        Raises
+        ------
+        ParameterError
+            If the question or its terms are refused. Nothing is used.
+        BudgetExceeded
+            If the most that it may use is not left. Nothing is used.
+        ReleaseLost
+            If this question was reserved and its draw lost. Nothing more is used.
+        SessionBusy
+            If another draw is running. Nothing is used.
+        EngineGone
+            If the engine no longer answers. Nothing is used.
+        ReleaseCancelled, ReleaseFailed, LedgerError
+            If the draw ends after its reservation. The error says what stays used.
+        ReleaseInterrupted
+            If Ctrl-C comes meanwhile; the error says what stays used.
         """
         with nothing_charged():
             bound, payment = self._order(question, where, terms, named, key, retry)
@@ -256,7 +342,27 @@ class SubSession:
         watch: Callable[[Running], None] | None = None,
         **named: Any,
     ) -> Running:
-        """Start to ask and return at once: `await` the handle, watch its `progress`, or `cancel()` it."""
+        """Start to ask and return at once.
+
+        Parameters
+        ----------
+        question, *terms, where, key, retry, **named
+            As for `ask`.
+        watch : callable, optional
+            A function of the handle, called whenever its progress changes.
+
+        Returns
+        -------
+        Running
+            A handle: `await` it, watch its `progress`, or `cancel()` it.
+
+        Raises
+        ------
+        ParameterError
+            If the question or its terms are refused. Nothing is used.
+        SessionBusy
+            If another draw is running. Nothing is used.
+        """
         bound, payment = self._order(question, where, terms, named, key, retry)
         return self._runner.start(bound, bound.modes()[0], payment, watch)
 
@@ -274,7 +380,13 @@ class SubSession:
         return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
-        """Call a bound method whenever a draw of this session ends, for as long as its object lives."""
+        """Call a bound method whenever a draw of this session ends, for as long as its object lives.
+
+        Parameters
+        ----------
+        listener : bound method
+            A method that takes the handle (`Running`) of the draw. The session keeps no strong reference to its object.
+        """
         self._runner.add_listener(listener)
 
     def cancel(self) -> None:
@@ -286,7 +398,7 @@ class SubSession:
     # ------------------------------------------------------------ close
 
     def close(self) -> None:
-        """Ask nothing more. What is left is used up, and nothing is refunded; answers can be looked at as before."""
+        """Close the sub-session: no further question is answered, and nothing is refunded. Answers stay readable."""
         if self.closed:
             return
         body = {"question_text": "closed", "price": {"text": "all that was left"}}
