@@ -32,6 +32,19 @@ def nothing_is_remembered() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def no_disk_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that write to ledgers hundreds of times: a write reaches the system, and nobody waits until it has
+    reached the disk.
+
+    A process that is killed loses nothing by that, and no test can cut the power. `tests/ledger/test_flushed.py` holds
+    what dpviz asks for.
+    """
+    from dpviz.session.ledger import sqlite
+
+    monkeypatch.setattr(sqlite, "_DURABLE", ("synchronous=OFF",))
+
+
 hypothesis.settings.register_profile("dpviz", derandomize=True, deadline=None, database=None)
 hypothesis.settings.load_profile("dpviz")
 

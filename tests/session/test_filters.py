@@ -15,6 +15,8 @@ from dpviz.widgets.state import session_state
 from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
 
+pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
+
 COUNTS = [731, 0, 842, 5]
 BINS = dv.Domain.integers(0, 3, column="x")
 BASIC, ZCDP = dv.Budget("1", "1e-6"), dv.Budget("1", "1e-6", filter="zcdp")

@@ -28,6 +28,8 @@ from dpviz.session import saved
 from dpviz.session.session import Session
 from tests.session.sources import KnownTop
 
+pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
+
 ROOT = Path(__file__).parents[2]
 BINS = dv.Domain.integers(0, 3, column="x")
 EPSILONS = ("1e-9", "1e-150", "1/3", "0.1", "1", "1000")

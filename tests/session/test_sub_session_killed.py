@@ -23,6 +23,8 @@ from tests.killing import Call, Child, Show, killed, steps_of
 from tests.patience import patience
 from tests.session.sources import KnownTop
 
+pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
+
 PLACES = {"Aachen": 300, "Bonn": 230, "Celle": 160}
 MANY = dv.PayWhatYouGet(symbols=6000, questions=3000, epsilon_per_item="1/10", delta="1e-9")
 FEW = dv.PayWhatYouGet(symbols=40, questions=100, epsilon_per_item="1/10", delta="1e-9")

@@ -31,6 +31,8 @@ from dpviz.session.sub_session import SubSession
 from tests.noise.statistics import p_value, power
 from tests.session.sources import KnownTop
 
+pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
+
 BASE = Fraction(2)
 DELTA = Fraction(1, 1000)
 

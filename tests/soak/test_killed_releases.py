@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 import dpviz as dv
 from dpviz.errors import ReleaseLost
 from dpviz.model.source import Tick
@@ -16,6 +18,8 @@ from dpviz.session.session import Session
 from tests.killing import Show, killed, steps_of
 from tests.session.sources import KnownCounts
 from tests.soak.amounts import record, rounds
+
+pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
 
 BINS = dv.Domain.integers(0, 3, column="x")
 PRICE = Fraction(1, 1000)
