@@ -60,11 +60,12 @@ class Interrupted:
     def __init__(self, times: int = 1) -> None:
         self.times = times
         self.session: Session | None = None
-        self.go_on = threading.Event()
+        self.begin, self.go_on = threading.Event(), threading.Event()
+        self.begin.set()
         self.go_on.set()
 
     def __call__(self, tick: Tick | None = None) -> None:
-        assert self.session is not None
+        assert self.session is not None and self.begin.wait(patience())
         running = self.session._runner._running
         assert running is not None
         ctrl_c()
@@ -316,8 +317,16 @@ def test_the_first_ctrl_c_waits_until_the_ledger_knows_what_became_of_a_charge(
 # ---------------------------------------------------------------- other doors that are paid for
 
 
-def test_ctrl_c_ends_result_of_a_handle_as_it_ends_release(tmp_path: Path) -> None:
-    it, _ = drawn_with(tmp_path)
+def test_ctrl_c_ends_result_of_a_handle_as_it_ends_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    it, press = drawn_with(tmp_path)
+    attend = Running._attend
+
+    def attended(self: Running, presses: interrupts.Presses, deadline: float | None) -> None:
+        press.begin.set()
+        attend(self, presses, deadline)
+
+    monkeypatch.setattr(Running, "_attend", attended)
+    press.begin.clear()  # so that it is pressed while the result is waited for, however quick the disk is
     running = it.release_async(BINS, HALF)
     with pytest.raises(ReleaseInterrupted, match="ε 0.5 is spent") as caught:
         running.result()
