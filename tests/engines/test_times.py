@@ -60,7 +60,8 @@ def domain_of(by: str, column: str = "left", **flags: bool) -> Domain:
 
 def expected(by: str, values: Any, domain: Domain) -> list[int]:
     """Counted one by one, by the words of Python's calendar."""
-    counts = dict.fromkeys(domain.labels, 0)
+    labels = tuple(domain.labels)
+    counts = dict.fromkeys(labels, 0)
     first, last = (
         datetime.fromisoformat(end if len(end) > 4 else f"{end}-01-01") for end in ENDS.get(by, ("2012", "2013"))
     )
@@ -68,9 +69,9 @@ def expected(by: str, values: Any, domain: Domain) -> list[int]:
         if pd.isna(value):
             label = "missing"
         elif value < first:
-            label = domain.labels[0]
+            label = labels[0]
         elif value >= last:
-            label = domain.labels[-2]
+            label = labels[-2]
         else:
             label = {
                 "hour": lambda at: f"{at:%Y-%m-%d %H}:00",
