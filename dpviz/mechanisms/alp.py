@@ -292,31 +292,54 @@ def sketch(
 
 
 class ALP(Capped):
-    """Write every value as a unary number of bits, scatter the bits by public hashing, and flip each with one chance.
+    """Write values as unary numbers of bits, scatter the bits by public hashing, and flip each bit with one chance.
 
-    epsilon     the price in the session's unit
-    cap         the largest value that can be read: public. Larger ones are cut to it, in silence
-    keys        about how many bins are not empty: public, and never from the data. More cost accuracy, not privacy
-    alpha       the paper's: a larger one has fewer columns, and its bits are flipped less often
-    room        bits for each key in a column, above 2. A column has the next power of 2, or with "carter-wegman" no
-                more than the next multiple of 8
-    accounting  "count-exact": the exact worst likelihood ratio of a value that one unit moves; "l1-real": the paper's
-                epsilon for each unit of l1; "auto": the first for counts, the second for sums
-    encoding    "unary": a step is worth as many bits as epsilon allows; "histogram": one bit for each count, and the
-                flips are what epsilon allows (Algorithm 10); "log": from bit to bit a value grows by a factor, so that
-                few columns reach any cap. Values above a floor are read with an error that is a factor; a value below
-                it, an empty bin too, is read as the floor or more (Section 6). Not for values below 0; "signed": for
-                sums of both signs, each one number of 2m bits, where else each sign has a half of its own. One estimate
-                instead of the difference of two, so its error is smaller at the same price and size (Section 10)
-    hashing     "multiply-shift": fast; "carter-wegman": modulo a prime, for columns of any size, slower to build and
-                to read
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    cap : str, int, float or Fraction, default 1000
+        The largest value that can be read: public. Larger ones are cut to it, in silence.
+    keys : int, default 1000
+        About how many bins are not empty: public, and never from the data. More cost accuracy, not privacy.
+    alpha : str, int, float or Fraction, default 3
+        The alpha of the paper: a larger one has fewer columns, and its bits are flipped less often.
+    room : str, int, float or Fraction, default 10
+        Bits for each key in a column, above 2. A column has the next power of 2, or with "carter-wegman" no more than
+        the next multiple of 8.
+    accounting : {"auto", "count-exact", "l1-real"}, default "auto"
+        "count-exact": the exact worst likelihood ratio of a value that one unit moves; "l1-real": the paper's epsilon
+        for each unit of l1; "auto": the first for counts, the second for sums.
+    encoding : {"unary", "histogram", "log", "signed"}, default "unary"
+        "unary": a step is worth as many bits as epsilon allows; "histogram": one bit for each count, and the flips are
+        what epsilon allows (Algorithm 10); "log": from bit to bit a value grows by a factor, so that few columns reach
+        any cap. Values above a floor are read with an error that is a factor; a value below it, an empty bin too, is
+        read as the floor or more (Section 6). Not for values below 0; "signed": for sums of both signs, each one number
+        of 2m bits, where else each sign has a half of its own. One estimate instead of the difference of two, so its
+        error is smaller at the same price and size (Section 10).
+    hashing : {"multiply-shift", "carter-wegman"}, default "multiply-shift"
+        "multiply-shift": fast; "carter-wegman": modulo a prime, for columns of any size, slower to build and to read.
 
-    Privacy: pure DP, for any data and any hash functions.
-    Error:   a bound for any one value, from the law of the estimate: exactly for up to 12 columns, else by two walks.
-             It holds where at most `keys` bins are not empty, and no value is above the cap.
-    Reading: free, any number of times: `release[key]`, `release.many(keys)`.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 2 to 5 and 10, Sections 6 and 10; the exact price is ours.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP, for any data and any hash functions [1]_.
+
+    **Error.** A bound for any one value, from the law of the estimate: exactly for up to 12 columns, else by two walks.
+    It holds where at most `keys` bins are not empty, and no value is above the cap.
+
+    **Reading.** Free, any number of times: `release[key]`, `release.many(keys)`.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Algorithms 2 to 5 and 10, Sections 6 and 10; the exact price is ours.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = ALP(epsilon=1, keys=1000, cap=100).bind(keys, Unit())

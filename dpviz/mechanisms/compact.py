@@ -66,31 +66,51 @@ BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 
 
 class Compact(Parameters):
-    """Noise on the bins that are not empty, and a random polynomial that agrees with them and answers for all others.
+    """Add noise to occupied bins, and draw a random polynomial that agrees with them and answers for all other bins.
 
-    epsilon  the price in the session's unit
-    base     "tight": the ratio p/q closest to what is asked; "paper": the paper's powers of two, at epsilon/(1 + 1/9)
-    sampler  "geosample", "fastsample", or "auto": the one whose field is smaller
-    field    "mersenne", "proth", "paper" (GF(2^(2*3^l)), l up to 6), or "auto": the smallest prime field
-    gamma    for FastSample: the chance that one count is replaced by a uniform one. By default so small that all labels
-             together have one with chance 1/200 at most
-    cap      a public bound on the number of rows in the domain; required where the unit has no public n
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    base : {"tight", "paper"}, default "tight"
+        "tight": the ratio p/q closest to what is asked; "paper": the paper's powers of two, at epsilon/(1 + 1/9).
+    sampler : {"auto", "geosample", "fastsample"}, default "auto"
+        "geosample", "fastsample", or "auto": the one whose field is smaller.
+    field : {"auto", "mersenne", "proth", "paper"}, default "auto"
+        "mersenne", "proth", "paper" (GF(2^(2*3^l)), l up to 6), or "auto": the smallest prime field.
+    gamma : str, int, float or Fraction, optional
+        For FastSample: the chance that one count is replaced by a uniform one. By default so small that all labels
+        together have one with chance 1/200 at most.
+    cap : int, optional
+        A public bound on the number of rows in the domain; required where the unit has no public n.
 
-    Privacy: pure DP. With n rows at most, the chance of a polynomial f is a constant times the product, over the bins
-             x that are not empty, of P_c(v)/P0(v), where v is the count that f(x) stands for, P_c the law of the noisy
-             count of a bin of c rows, and P0 that of an element drawn uniformly. One replaced row therefore costs
-             2 ln(p/q) + max ln(P0/P) + max ln(P/P0), and the last two are at most ln((Q + 1)/Q) for Q = d0 // d: the
-             field is chosen as small as that total allows, and epsilon is not halved.
-             More than n bins may be occupied where only a cap says that there are at most n rows. Nothing may fail
-             then, so the first n rows in the order of their labels are kept and the others dropped, in silence. A row
-             that is added may push another out, so adding or removing one row costs what replacing one does; whoever
-             adds up to m rows moves at most m rows up and m rows down, and pays m times that.
-    Error:   exact for one bin, picked beforehand: bins that are not empty have the sampler's law, empty ones P0, which
-             errs less. Several bins are not independent: their error is a union bound, and says so. It holds where
-             the cap does.
-    Source:  Balcer, Vadhan 2018, Algorithm 8.2, Theorems 8.3 and 8.6, Algorithm 8.5 for empty bins; the sharper price
-             is ours.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP. With n rows at most, the chance of a polynomial f is a constant times the product, over the
+    bins x that are not empty, of P_c(v)/P0(v), where v is the count that f(x) stands for, P_c the law of the noisy
+    count of a bin of c rows, and P0 that of an element drawn uniformly. One replaced row therefore costs 2 ln(p/q) +
+    max ln(P0/P) + max ln(P/P0), and the last two are at most ln((Q + 1)/Q) for Q = d0 // d: the field is chosen as
+    small as that total allows, and epsilon is not halved. More than n bins may be occupied where only a cap says that
+    there are at most n rows. Nothing may fail then, so the first n rows in the order of their labels are kept and the
+    others dropped, in silence. A row that is added may push another out, so adding or removing one row costs what
+    replacing one does; whoever adds up to m rows moves at most m rows up and m rows down, and pays m times that [1]_.
+
+    **Error.** Exact for one bin, picked beforehand: bins that are not empty have the sampler's law, empty ones P0,
+    which errs less. Several bins are not independent: their error is a union bound, and says so. It holds where the cap
+    does.
+
+    References
+    ----------
+    .. [1] Balcer, Vadhan 2018, Algorithm 8.2, Theorems 8.3 and 8.6, Algorithm 8.5 for empty bins; the sharper price is
+           ours.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**64 - 1, column="key"))
     >>> bound = Compact(epsilon=1).bind(keys, Unit("row", relation="replace-one", n=1000))

@@ -54,26 +54,47 @@ MOST_BINS = 10_000_000
 class Dense(Parameters):
     """Add independent integer noise to every bin, then clamp to the public range.
 
-    epsilon  the price in the session's unit
-    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
-             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon; "gaussian": discrete Gaussian noise, which
-             costs epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <=
-             epsilon. Where one unit touches several bins it needs less noise, for its distance is L2
-    delta    for base="gaussian", and with it
-    sampler  for rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits)
-    gamma    for FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number
-    cap      a public bound on every count; required by rational bases where the unit has no public n
-    clamp    False leaves the noise as it is: unbiased, negative values possible
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    base : {"exp", "paper", "tight", "gaussian"}, default "exp"
+        "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer laws
+        with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon; "gaussian": discrete Gaussian noise, which costs
+        epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon. Where
+        one unit touches several bins it needs less noise, for its distance is L2.
+    delta : str, int, float or Fraction, optional
+        The delta of Gaussian noise, which base="gaussian" needs and the other bases refuse.
+    sampler : {"auto", "geosample", "fastsample"}, default "auto"
+        For rational bases: "geosample", "fastsample", or "auto" (GeoSample unless FastSample needs fewer bits).
+    gamma : str, int, float or Fraction, optional
+        For FastSample: the chance that one count is replaced by a uniform one; 1/gamma is a whole number.
+    cap : int, optional
+        A public bound on every count; required by rational bases where the unit has no public n.
+    clamp : bool, default True
+        False leaves the noise as it is: unbiased, negative values possible.
 
-    Privacy: pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
-             the law by a ratio of at most 1/decay. Gaussian noise: zCDP with rho = l2_squared / (2 variance), which is
-             attained in the limit (`Unit.l2_squared`). Clamping is post-processing.
-    Error:   exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
-    Source:  Balcer, Vadhan 2018, Algorithms 4.8 (GeoSample), 4.11 (FastSample), 5.1 (BasicHistogram), Theorem 5.2;
-             for base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric); for base="gaussian" Canonne,
-             Kamath, Steinke 2020, Theorem 4, and Bun, Steinke 2016, Proposition 1.3. The L2 sensitivity is derived
-             here.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
+    the law by a ratio of at most 1/decay. Gaussian noise: zCDP with rho = l2_squared / (2 variance), which is attained
+    in the limit (`Unit.l2_squared`). Clamping is post-processing [1]_.
+
+    **Error.** Exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
+
+    References
+    ----------
+    .. [1] Balcer, Vadhan 2018, Algorithms 4.8 (GeoSample), 4.11 (FastSample), 5.1 (BasicHistogram), Theorem 5.2; for
+           base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric); for base="gaussian" Canonne, Kamath,
+           Steinke 2020, Theorem 4, and Bun, Steinke 2016, Proposition 1.3. The L2 sensitivity is derived here.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> bins = Question.of(Domain.integers(0, 40, column="visits", overflow=True))
     >>> Dense(epsilon="1/2").bind(bins, Unit(noun="person-year")).price.sentence

@@ -31,17 +31,36 @@ from dpviz.privacy.unit import Unit
 class ExponentialTopK(Parameters):
     """Draw k bins of a public domain in order, each with odds exp(rate * count) among those that remain.
 
-    k               how many bins come: always all of them, for there is no "no more"
-    epsilon, delta  the price in the session's unit; delta = 0 (default) leaves the sum of the steps
+    Parameters
+    ----------
+    k : int, default 10
+        How many bins come: always all of them, for there is no "no more".
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    delta : str, int, float or Fraction, default 0
+        The delta of the price, in the session's unit; 0 leaves the sum of the steps.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     All bins are counted, empty ones included, and may come. With step e, rate = e / max_per_bin; a step costs 2e under
     replace-one, which moves some counts up and others down.
 
-    Privacy: pure, epsilon = k e; or with L = ln(1/delta) the least of that, k e tanh(e/2) + e sqrt(2 k L), and
-             k e^2/2 + e sqrt(k L/2). One unit moves all counts the same way, so no factor of 2 is needed.
-    Error:   `error.rank`, a bound for all counts; it grows with the number of bins.
-    Source:  McSherry, Talwar 2007; Durfee, Rogers 2019, Lemma 4.2, Corollary 4.1 and Lemma 4.4.
+    **Privacy.** Pure, epsilon = k e; or with L = ln(1/delta) the least of that, k e tanh(e/2) + e sqrt(2 k L), and k
+    e^2/2 + e sqrt(k L/2). One unit moves all counts the same way, so no factor of 2 is needed [1]_.
 
+    **Error.** `error.rank`, a bound for all counts; it grows with the number of bins.
+
+    References
+    ----------
+    .. [1] McSherry, Talwar 2007; Durfee, Rogers 2019, Lemma 4.2, Corollary 4.1 and Lemma 4.4.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> bins = Question.of(Domain.integers(0, 40, column="visits"))
     >>> bound = ExponentialTopK(k=5, epsilon="1").bind(bins, Unit())

@@ -29,11 +29,22 @@ STORED_BITS = 64
 
 
 class KeyCount(Parameters):
-    """Release how many bins are not empty, with noise, and raised so that it is above the true number but for a chance.
+    """Release the number of bins that are not empty, with noise, raised to exceed the true number but for a chance.
 
-    epsilon  the price in the session's unit
-    beta     the chance that the number is not above the true one
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    beta : str, int, float or Fraction, default "1/1000"
+        The chance that the released number is not above the true one.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     ALP, ThresholdALP, MaxProjection and ThresholdMaxProjection ask about how many bins are not empty, and it must not
     be looked up in the data. Where nobody knows it, this pays for it:
 
@@ -42,12 +53,18 @@ class KeyCount(Parameters):
 
     For a sum a bin is empty where its total is 0.
 
-    Privacy: pure DP with noise of exp(-epsilon |z| / l), l the number of bins that one unit can make empty or occupied:
-             as many as it touches. A unit that is replaced empties some and fills others, so it counts once; of sums of
-             both signs twice, for a value that goes may leave a bin occupied that was empty.
-    Error:   exact: max(1, k + Z + c) with c the least whole number for which P[Z <= -c] is at most beta.
-    Source:  Aumüller, Lebeda, Pagh 2022, Section 10, with geometric noise; the shift and the table of prices are ours.
+    **Privacy.** Pure DP with noise of exp(-epsilon |z| / l), l the number of bins that one unit can make empty or
+    occupied: as many as it touches. A unit that is replaced empties some and fills others, so it counts once; of sums
+    of both signs twice, for a value that goes may leave a bin occupied that was empty [1]_.
 
+    **Error.** Exact: max(1, k + Z + c) with c the least whole number for which P[Z <= -c] is at most beta.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Section 10, with geometric noise; the shift and the table of prices are ours.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> bound = KeyCount(epsilon="0.1", beta="1/1000").bind(Question.of(Domain.keys(column="word")), Unit())
     >>> bound.shift, bound.price.sentence

@@ -117,34 +117,55 @@ def _weighed(pair: Any, place: int) -> tuple[tuple[str, ...], int]:
 
 
 class Marginals(Parameters):
-    """Noise on the tables of all pairs of columns, or of all sets of so many; the tables are then made to agree.
+    """Add noise to the tables of all pairs of columns, or of all sets of `ways` columns, and make the tables agree.
 
-    epsilon  the price in the session's unit, for all tables together
-    ways     how many columns a table has: 2 for all pairs. Of fewer columns than that there is one table of all
-    weights  whole numbers by columns: {("sex", "year"): 3} gives that table three times the epsilon of each other, 0
-             leaves it out, ("sex",) adds the table of one column and () the total alone. Tables that are not named
-             weigh 1, or nothing if they have not `ways` columns
-    total    "fitted": what the tables say of it. "public": you vouch that every one of the n public rows has a bin in
-             every column, so the total is n, without noise and for nothing
-    base     "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs
-             epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon
-    delta    for base="gaussian", and with it
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit, for all tables together.
+    ways : int, default 2
+        How many columns a table has: 2 for all pairs. Of fewer columns than that there is one table of all.
+    weights : dict, optional
+        Whole numbers by columns: {("sex", "year"): 3} gives that table three times the epsilon of each other, 0 leaves
+        it out, ("sex",) adds the table of one column and () the total alone. Tables that are not named weigh 1, or
+        nothing if they have not `ways` columns.
+    total : {"fitted", "public"}, default "fitted"
+        "fitted": what the tables say of it. "public": you vouch that every one of the n public rows has a bin in every
+        column, so the total is n, without noise and for nothing.
+    base : {"exp", "gaussian"}, default "exp"
+        "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs epsilon
+        and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
+    delta : str, int, float or Fraction, optional
+        The delta of Gaussian noise, which base="gaussian" needs and the other base refuses.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     The question is about a product of declared columns; nothing of it is counted bin by bin, so it may have any number
     of bins, while all tables together have at most 524,288 cells. A record that is outside the bins of any column is
     outside all tables, and a user's records are chosen among whole bins of the product: so the true tables agree.
 
-    Privacy: pure DP; a unit that comes or goes moves each table by its records, c = `Unit.records`. A replacement moves
-             a table by up to 2 c, the total by up to c, and where it moves the total it moves the others by less; so
-             tables of weight w cost c times the larger of the sum of all w and twice the sum of those with two cells or
-             more. With Gaussian noise the squares add up. Making tables agree is post-processing.
-    Error:   exact for noisy cells. A fitted cell is off by a weighted sum of noises whose law is known: quantiles are
-             exact where its weights share a step that is not too fine, else numerical with their error stated. With
-             total="public" errors hold only if every row has a bin: it is not assumed.
-    Source:  least squares in the basis of residuals: Xiao, He, Zhang, Kifer 2023 (arXiv 2305.08175); noise: Ghosh,
-             Roughgarden, Sundararajan 2009, or Canonne, Kamath, Steinke 2020. The mean of residuals that several tables
-             measure is derived in `fitting/residuals.py`.
+    **Privacy.** Pure DP; a unit that comes or goes moves each table by its records, c = `Unit.records`. A replacement
+    moves a table by up to 2 c, the total by up to c, and where it moves the total it moves the others by less; so
+    tables of weight w cost c times the larger of the sum of all w and twice the sum of those with two cells or more.
+    With Gaussian noise the squares add up. Making tables agree is post-processing [1]_.
 
+    **Error.** Exact for noisy cells. A fitted cell is off by a weighted sum of noises whose law is known: quantiles are
+    exact where its weights share a step that is not too fine, else numerical with their error stated. With
+    total="public" errors hold only if every row has a bin: it is not assumed.
+
+    References
+    ----------
+    .. [1] Least squares in the basis of residuals: Xiao, He, Zhang, Kifer 2023 (arXiv 2305.08175); noise: Ghosh,
+           Roughgarden, Sundararajan 2009, or Canonne, Kamath, Steinke 2020. The mean of residuals that several tables
+           measure is derived in `fitting/residuals.py`.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> columns = [Domain.integers(0, size - 1, column=name) for name, size in (("a", 2), ("b", 3), ("c", 4))]
     >>> bound = Marginals(1).bind(Question.of(Domain.product(*columns)), Unit(noun="visit"))

@@ -42,24 +42,44 @@ BUCKETS: Final[Any] = parameter(reads=Room(), default=Fraction(100), label="Buck
 
 
 class MaxProjection(Capped):
-    """Throw every key into one of s buckets by public hashing, and release the largest value of each, with noise.
+    """Hash every key into one of s buckets, and release the largest value of each bucket, with noise.
 
-    epsilon  the price in the session's unit
-    cap      the largest value that can be read: public. Larger ones are cut to it, in silence
-    keys     about how many bins are not empty, k: public, and never from the data. More cost accuracy, not privacy
-    room     buckets for each of them, above 2. There are the next power of 2 of them, s
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    cap : str, int, float or Fraction, default 1000
+        The largest value that can be read: public. Larger ones are cut to it, in silence.
+    keys : int, default 1000
+        About how many bins are not empty, k: public, and never from the data. More cost accuracy, not privacy.
+    room : str, int, float or Fraction, default 100
+        Buckets for each of them, above 2. There are the next power of 2 of them, s.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     A look-up reads one number. Of values of both signs a bucket holds the largest above 0 and the least below 0, added
     up, which is the value of a key that is alone in it.
 
-    Privacy: pure DP with noise of exp(-epsilon |z| / l1) on every bucket, for any data and any hash function: in L1 the
-             buckets move by no more than the values.
-    Error:   a bound for any one value: but for a chance of k/s another key that is not empty lies in the same bucket,
-             and the rest is the noise of one bucket. How far the truth may lie above the value read rests on the noise
-             alone: where a level is below k/s, an interval begins at 0.
-    Reading: free, any number of times: `release[key]`, `release.many(keys)`.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithm 11, Lemmas 8.1 and 8.2; values of both signs are ours.
+    **Privacy.** Pure DP with noise of exp(-epsilon |z| / l1) on every bucket, for any data and any hash function: in L1
+    the buckets move by no more than the values [1]_.
 
+    **Error.** A bound for any one value: but for a chance of k/s another key that is not empty lies in the same bucket,
+    and the rest is the noise of one bucket. How far the truth may lie above the value read rests on the noise alone:
+    where a level is below k/s, an interval begins at 0.
+
+    **Reading.** Free, any number of times: `release[key]`, `release.many(keys)`.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Algorithm 11, Lemmas 8.1 and 8.2; values of both signs are ours.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = MaxProjection(epsilon=1, keys=1000, cap=100).bind(keys, Unit())

@@ -95,20 +95,40 @@ class DisjointParts(Reader):
 
 
 class Parts(Parameters):
-    """Questions about disjoint parts of the data, each part with a balance of its own: what one part has left does not
-    depend on what was asked about the others, and each question may depend on all answers before it.
+    """Open a sub-session about disjoint parts of the data, each part with a balance of its own.
 
-    by       the parts: a domain of declared bins, a `Partition`, or filters by name that let no row pass together
-    epsilon, delta   what all questions about one part may cost together, against adding or removing one unit in it
+    Parameters
+    ----------
+    by : Domain, Partition or dict
+        The parts: a domain of declared bins, a `Partition`, or filters by name that let no row pass together.
+    epsilon : str, int, float or Fraction
+        The most that all questions about one part may cost together, against adding or removing one unit in it.
+    delta : str, int, float or Fraction, default 0
+        The most delta that all questions about one part may cost together; 0 for pure answers alone.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
+    The balance of one part does not depend on questions about the others, and each question may depend on all answers
+    before it.
 
     Opened by `session.open(...)`, which charges what one unit's parts cost together; `sub.ask(question, mechanism,
     part="2012-01")` then takes the mechanism's epsilon and delta from the balance of that part. The unit is added or
     removed: of one that is replaced, what a part would cost is not what a question in it says.
 
-    Privacy: `dpviz.privacy.parallel`: of the parts that one unit counts in, the balances add up. A unit keeps its parts
-             once, whatever is asked, so that holds for adaptive questions, too.
-    Source:  McSherry 2009, Theorem 4; within a part basic composition, Dwork, Roth 2014, Theorem 3.16.
+    **Privacy.** `dpviz.privacy.parallel`: of the parts that one unit counts in, the balances add up. A unit keeps its
+    parts once, whatever is asked, so that holds for adaptive questions, too [1]_.
 
+    References
+    ----------
+    .. [1] McSherry 2009, Theorem 4; within a part basic composition, Dwork, Roth 2014, Theorem 3.16.
+
+    Examples
+    --------
     >>> months = Parts(Domain.integers(1, 12, column="month"), epsilon=3)
     >>> months.price(Unit(noun="flight")).sentence
     '3-differential privacy for adding or removing one flight'

@@ -56,25 +56,53 @@ _RULES: dict[Accounting, str] = {
 
 
 class PayWhatYouGet(Parameters):
-    """At most so many symbols over at most so many top-k questions, each chosen after seeing the answers before.
+    """Open a sub-session of top-k questions, in which each returned symbol costs one step of composition.
 
-    symbols     how many symbols all answers together may have; the bottom symbol ("no more") is one, and so is a
-                private choice of kbar
-    questions   how many questions may be asked
-    epsilon, delta   the price of the whole sub-session in the session's unit; step and deltas follow from it
-    epsilon_per_item, delta_prime   instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs
-                twice that under replace-one) and what composition adds to delta, nothing if left out; `delta` is then
-                that of one question, and the price follows
-    accounting  "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift)
-    domain_rule, ties   as for TopK, for every question
+    Parameters
+    ----------
+    symbols : int, default 50
+        The most symbols that all answers together may have. The bottom symbol ("no more") is one, and so is a private
+        choice of kbar.
+    questions : int, default 20
+        The most questions that may be asked.
+    epsilon : str, int, float or Fraction, optional
+        The price in the session's unit; step, round delta and delta' follow from it. Give `epsilon` or
+        `epsilon_per_item`.
+    delta : str, int, float or Fraction, default "1e-6"
+        The delta of the price, in the session's unit.
+    epsilon_per_item : str, int, float or Fraction, optional
+        Instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs twice that under replace-one).
+        `delta` is then that of one round, and the price follows.
+    delta_prime : str, int, float or Fraction, optional
+        With `epsilon_per_item`: the part of delta that composition adds; nothing by default.
+    accounting : {"safe", "paper", "zcdp"}, default "safe"
+        "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift).
+    domain_rule : {"positive", "strict", "paper"}, default "positive"
+        As for TopK, for every question.
+    ties : {"label", "unknown"}, default "label"
+        As for TopK.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
+    The analyst chooses each question after seeing the answers before.
 
     Opened by `session.open(...)`, which charges all of it at once; `ask` then costs nothing more.
 
-    Privacy: with step e, round delta d and L = ln(1/delta'), k symbols and l questions cost (e* + k ln(1 + d),
-             l d + delta'), e* by Lemma 4.4: the least of k e, k e tanh(e/2) + e sqrt(2 k L), k e^2/2 + e sqrt(k L/2).
-    Source:  Durfee, Rogers 2019, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
-             delta; Lemma 5.6 behind it is false, and the form above is what its repair proves.
+    **Privacy.** With step e, round delta d and L = ln(1/delta'), k symbols and l questions cost (e* + k ln(1 + d), l d
+    + delta'), e* by Lemma 4.4: the least of k e, k e tanh(e/2) + e sqrt(2 k L), k e^2/2 + e sqrt(k L/2) [1]_.
 
+    References
+    ----------
+    .. [1] Durfee, Rogers 2019, Algorithm 2 and Theorem 2. The printed theorem has no ln(1 + d) and twice the rounds'
+           delta; Lemma 5.6 behind it is false, and the form above is what its repair proves.
+
+    Examples
+    --------
     >>> parameters = PayWhatYouGet(symbols=50, questions=20, epsilon="1", delta="1e-6")
     >>> parameters.price(Unit("user")).sentence, parameters.step_price(Unit("user")).delta
     ('(1, 0.000001)-differential privacy for adding or removing one user', Fraction(1, 40000000))

@@ -62,23 +62,43 @@ class JunkChance(Probability):
 class PureSparse(Parameters):
     """Add noise to every bin of a domain, however large, and show the bins above the (n + 1)-st largest noisy count.
 
-    epsilon  the price in the session's unit
-    base     "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer
-             laws with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon
-    cap      n: a public bound on every count and on how many bins are shown. Left out, it is the unit's public number
-             of rows; without one it is required. A count above it is clamped, and more occupied bins are no error.
-    beta1    for mode="strict", which needs a rational base: the chance that a uniform junk histogram is shown instead;
-             1/beta1 is a whole number. Left out, it is 2^-20.
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    base : {"exp", "paper", "tight"}, default "exp"
+        "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer laws
+        with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon.
+    cap : int, optional
+        The paper's n: a public bound on every count and on how many bins are shown. By default the unit's public number
+        of rows; required without one. A count above it is clamped, and more occupied bins are no error.
+    beta1 : str, int, float or Fraction, optional
+        For mode="strict", which needs a rational base: the chance that a uniform junk histogram is shown instead;
+        1/beta1 is a whole number. Left out, it is 2^-20.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     At most n bins are shown, and empty ones may be among them: which bins exist is as private as their counts.
 
-    Privacy: pure DP. It is post-processing of noise on every bin, so it costs what Dense costs, in every unit.
-    Error:   bins well above the cut err as in Dense; bins below it are lost. The cut grows with ln(bins / n).
-    Strict:  the paper's approximate order statistics, mixed with junk so finely that the price in force, not only the
-             one asked for, holds (Lemma 3.2, in any unit). Slow: sizes that would take minutes are refused.
-    Source:  Balcer, Vadhan 2018, Algorithms 6.1 (KeepHeavy), 6.4 (KH') and 6.9 (PureSparseHistogram), Theorems 6.2 and
-             6.10; the exact mode draws KeepHeavy's law by one binomial number of empty bins that pass a public level.
+    **Privacy.** Pure DP. It is post-processing of noise on every bin, so it costs what Dense costs, in every unit [1]_.
 
+    **Error.** Bins well above the cut err as in Dense; bins below it are lost. The cut grows with ln(bins / n).
+
+    **Strict.** The paper's approximate order statistics, mixed with junk so finely that the price in force, not only
+    the one asked for, holds (Lemma 3.2, in any unit). Slow: sizes that would take minutes are refused.
+
+    References
+    ----------
+    .. [1] Balcer, Vadhan 2018, Algorithms 6.1 (KeepHeavy), 6.4 (KH') and 6.9 (PureSparseHistogram), Theorems 6.2 and
+           6.10; the exact mode draws KeepHeavy's law by one binomial number of empty bins that pass a public level.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> minutes = Question.of(Domain.integers(0, 2**64 - 1, column="key"))
     >>> bound = PureSparse(epsilon="1/2", cap=1000).bind(minutes, Unit())

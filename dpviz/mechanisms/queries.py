@@ -136,21 +136,38 @@ def _inner(label: Label) -> str:
 class Queries(Parameters):
     """Add noise to sums of counts that you name yourself, all at once, and make the answers agree by least squares.
 
-    epsilon  the price in the session's unit, for all queries together
-    queries  what is asked: by name a list of labels whose counts are added up, or None for all bins. Left out, the
-             total and each bin by itself
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit, for all queries together.
+    queries : dict, optional
+        By name a list of labels whose counts are added up, or None for all bins. By default, the total and each bin by
+        itself.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     Every answer has noise of one law. An answer that others determine as well, as a total and its parts, is fitted to
     them and gets better. A sum of bins that nobody named can be read where it follows from the answers (`release.sum`);
     where they leave it open it is refused, for no fit is unique there.
 
-    Privacy: pure DP. The sensitivity is worked out from the list: for a row that is added or removed the largest number
-             of queries that one bin is in; for one that is replaced the largest number that differ between two bins,
-             or between one and none; for a user from the bins that one may touch.
-    Error:   exact, from the law of a weighted sum of noises; the fit is the best linear unbiased one.
-    Source:  Hay, Rastogi, Miklau, Suciu 2010 (arXiv 0904.0942), sections 1 and 2; noise: Ghosh, Roughgarden,
-             Sundararajan 2009.
+    **Privacy.** Pure DP. The sensitivity is worked out from the list: for a row that is added or removed the largest
+    number of queries that one bin is in; for one that is replaced the largest number that differ between two bins, or
+    between one and none; for a user from the bins that one may touch [1]_.
 
+    **Error.** Exact, from the law of a weighted sum of noises; the fit is the best linear unbiased one.
+
+    References
+    ----------
+    .. [1] Hay, Rastogi, Miklau, Suciu 2010 (arXiv 0904.0942), sections 1 and 2; noise: Ghosh, Roughgarden, Sundararajan
+           2009.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> grades = Question.of(Domain.categories(["A", "B", "C", "D", "F"], column="grade"))
     >>> asked = {"all": None, "passed": ["A", "B", "C", "D"], **{grade: [grade] for grade in "ABCDF"}}

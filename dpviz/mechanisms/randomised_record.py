@@ -28,25 +28,41 @@ from dpviz.privacy.unit import Unit
 
 
 class RandomisedRecord(Parameters):
-    """Choose one record uniformly, and tell its label, or with some chance any label.
+    """Choose one record uniformly, and release its label, or with some chance any label.
 
-    epsilon  the price in the session's unit
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
 
-    With n records and k labels the answer is uniform over all labels with chance g = k / (k + n (exp(epsilon) - 1)):
-    as if there were 1 / (exp(epsilon) - 1) more records of each label. Nothing is drawn from the counts of all, so it
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
+    With n records and k labels the answer is uniform over all labels with chance g = k / (k + n (exp(epsilon) - 1)): as
+    if there were 1 / (exp(epsilon) - 1) more records of each label. Nothing is drawn from the counts of all, so it
     tells nothing but the one record: a picture of how looking at one record out of many lets a sampler be accurate at a
     small price.
 
-    Privacy: pure DP. Where a row is replaced and n is public, the ratio exp(epsilon) is met between a label that nobody
-             has and one that one record has. Where a unit comes or goes, with up to L records, L / (exp(epsilon) - 1)
-             are made up for each label, whatever n is: then n need not be public, and no part of epsilon pays for it;
-             the ratio comes as near to exp(epsilon) as n is large. Every further record is paid for.
-    Error:   exact: its law is within (k - 1) / (k + n (exp(epsilon) - 1)) of the data's in total variation; where n is
-             private, nothing is stated.
-    Source:  Warner 1965; the chance that one record of n allows, and that a private n may, is derived here
-             (`noise.response.uniform_chance`). It is no part of Raskhodnikova, Sivakumar, Smith, Swanberg 2021, and
-             stands beside their samplers for comparison.
+    **Privacy.** Pure DP. Where a row is replaced and n is public, the ratio exp(epsilon) is met between a label that
+    nobody has and one that one record has. Where a unit comes or goes, with up to L records, L / (exp(epsilon) - 1) are
+    made up for each label, whatever n is: then n need not be public, and no part of epsilon pays for it; the ratio
+    comes as near to exp(epsilon) as n is large. Every further record is paid for [1]_.
 
+    **Error.** Exact: its law is within (k - 1) / (k + n (exp(epsilon) - 1)) of the data's in total variation; where n
+    is private, nothing is stated.
+
+    References
+    ----------
+    .. [1] Warner 1965; the chance that one record of n allows, and that a private n may, is derived here
+           (`noise.response.uniform_chance`). It is no part of Raskhodnikova, Sivakumar, Smith, Swanberg 2021, and
+           stands beside their samplers for comparison.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.categories(["a", "b", "c"], column="kind")])
     >>> bound = RandomisedRecord(epsilon="1/2").bind(asked, Unit(relation="replace-one", n=1000))

@@ -44,35 +44,52 @@ EXACT_UP_TO = 1000
 class SampleBounded(Parameters):
     """Draw one record of bits: in each column a coin with the chance of its mean, kept within level..1 - level.
 
-    epsilon     the most that may be paid. Where the number of records is public, what is paid follows from it, and is
-                mostly far less; where they cost more, it is refused. Where it is private, it says from how many rows on
-                nothing is made up
-    level       how near to 0 and 1 a chance may come
-    accounting  "exact": the worst ratio of a coin's chances, column by column; "paper": 4 / n for each column
-    delta       0: columns add up. Above 0, many columns together cost less epsilon, and this delta; a zCDP budget books
-                rho alone, whatever delta is
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The most that may be paid. Where the number of records is public, the price follows from it, and is mostly far
+        less; where they cost more, the release is refused. Where the number is private, epsilon decides from how many
+        rows on no record is made up.
+    level : str, int, float or Fraction, default "1/4"
+        How near to 0 and 1 a chance may come.
+    accounting : {"exact", "paper"}, default "exact"
+        "exact": the worst ratio of a coin's chances, column by column; "paper": 4 / n for each column.
+    delta : str, int, float or Fraction, default 0
+        0: columns add up. Above 0, many columns together cost less epsilon, and this delta; a zCDP budget books rho
+        alone, whatever delta is.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     There is no noise: the coins are what protects. So means are never shown, and every further record is paid for.
     Where a row comes or goes, a table with fewer than m rows is filled up to m with made-up ones, half of them ones,
     and m is the least that epsilon pays for. The number of rows is in the chances of the coins and nowhere else: no
     noisy number of rows is needed, and no part of epsilon pays for one.
 
-    Privacy: pure DP. Each column costs ln of the worst ratio of a chance between neighbours. Where a row is replaced,
-             and the number n of rows is public, that is 1 + 4 / n at the level 1/4 where 4 divides n; where a row comes
-             or goes it is 1 + 3 / (m + 1) at the level 1/4 (`laws.bounded.added_move`). Under a zCDP budget each column
-             books eta^2 / 8, eta the largest difference of the logits of neighbouring chances: a loss lies in an
-             interval of this length. More records cost less, and so does a higher level.
-             With a delta, up to 64 columns cost the least epsilon that all neighbouring pairs of them allow
-             (`laws.bounded.product_epsilon`), which a pair meets where level n is whole; more columns, and the paper's
-             accounting, rho + 2 sqrt(rho ln(1/delta)).
-    Error:   over n independent records whose columns have shares between 4/3 of the level and one minus it, the law of
-             the record is within d times (1 / (4 g n)) exp(-2 g^2 n) of theirs, g a third of the level. Other shares:
-             up to the level for each column, whatever n is. Where n is private this is said of m rows or more.
-    Source:  Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Section 6, Theorems 6.1 and 6.4; the exact price, the
-             intervals of the loss, the worst of several columns, the bound at any level and all where a row comes or
-             goes are derived here. rho to
-             epsilon and delta: Bun, Steinke 2016, Proposition 1.3.
+    **Privacy.** Pure DP. Each column costs ln of the worst ratio of a chance between neighbours. Where a row is
+    replaced, and the number n of rows is public, that is 1 + 4 / n at the level 1/4 where 4 divides n; where a row
+    comes or goes it is 1 + 3 / (m + 1) at the level 1/4 (`laws.bounded.added_move`). Under a zCDP budget each column
+    books eta^2 / 8, eta the largest difference of the logits of neighbouring chances: a loss lies in an interval of
+    this length. More records cost less, and so does a higher level. With a delta, up to 64 columns cost the least
+    epsilon that all neighbouring pairs of them allow (`laws.bounded.product_epsilon`), which a pair meets where level n
+    is whole; more columns, and the paper's accounting, rho + 2 sqrt(rho ln(1/delta)) [1]_.
 
+    **Error.** Over n independent records whose columns have shares between 4/3 of the level and one minus it, the law
+    of the record is within d times (1 / (4 g n)) exp(-2 g^2 n) of theirs, g a third of the level. Other shares: up to
+    the level for each column, whatever n is. Where n is private this is said of m rows or more.
+
+    References
+    ----------
+    .. [1] Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Section 6, Theorems 6.1 and 6.4; the exact price, the
+           intervals of the loss, the worst of several columns, the bound at any level and all where a row comes or goes
+           are derived here. rho to epsilon and delta: Bun, Steinke 2016, Proposition 1.3.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.integers(0, 1, column="smokes"), Domain.integers(0, 1, column="chronic")])
     >>> bound = SampleBounded(epsilon="1/2").bind(asked, Unit(relation="replace-one", n=100))

@@ -50,23 +50,41 @@ WEIGHT_BITS = 64
 class SampleCategory(Parameters):
     """Draw a record in proportion to noisy counts of all labels; further records from the same counts are free.
 
-    epsilon     the price in the session's unit
-    projection  how noisy counts become the chances that a record is drawn with. "normalise": divided by their sum.
-                "euclid": the nearest chances by Euclid's distance, usually with less for labels that nobody has; it
-                needs the number of records to be public
-    draws       "many": the noisy weights are kept, and further records are free, from `release.draw(n)`. "one": one
-                record alone, from up to 2^64 labels, in time that grows with the records in the data; by "normalise"
-                the labels that nobody has are never looked at one by one
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    projection : {"normalise", "euclid"}, default "normalise"
+        How noisy counts become the chances that a record is drawn with. "normalise": divided by their sum. "euclid":
+        the nearest chances by Euclid's distance, usually with less for labels that nobody has; it needs the number of
+        records to be public.
+    draws : {"many", "one"}, default "many"
+        "many": the noisy weights are kept, and further records are free, from `release.draw(n)`. "one": one record
+        alone, from up to 2^64 labels, in time that grows with the records in the data; by "normalise" the labels that
+        nobody has are never looked at one by one.
 
-    Privacy: pure DP of all weights together, and so of any number of records drawn from them. One unit moves the counts
-             by at most `Unit.l1` in L1: by 2 where a row is replaced, by 1 where it comes or goes. The noise is
-             exp(-epsilon |z| / l1) on every label, those that nobody has included.
-    Error:   over n independent records of one law, that of a drawn record is within k / (n sinh(epsilon / l1)) of it in
-             total variation, for k labels: at most the paper's 2k / (n epsilon) where a row is replaced.
-    Source:  Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 3, Theorem 1.4, with discrete noise; the two
-             nearest points of the simplex, the law without the labels that nobody has, and the price where a row comes
-             or goes are derived here.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP of all weights together, and so of any number of records drawn from them. One unit moves the
+    counts by at most `Unit.l1` in L1: by 2 where a row is replaced, by 1 where it comes or goes. The noise is
+    exp(-epsilon |z| / l1) on every label, those that nobody has included [1]_.
+
+    **Error.** Over n independent records of one law, that of a drawn record is within k / (n sinh(epsilon / l1)) of it
+    in total variation, for k labels: at most the paper's 2k / (n epsilon) where a row is replaced.
+
+    References
+    ----------
+    .. [1] Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 3, Theorem 1.4, with discrete noise; the two
+           nearest points of the simplex, the law without the labels that nobody has, and the price where a row comes or
+           goes are derived here.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.categories(["a", "b", "c"], column="kind")])
     >>> bound = SampleCategory(epsilon="1/2").bind(asked, Unit(relation="replace-one", n=1000))

@@ -54,38 +54,58 @@ STORED_BITS = 64
 class SampleProduct(Parameters):
     """Draw a record of bits, each with the noisy mean of its column; further records from the same means are free.
 
-    epsilon, delta  the price where answers are added up by epsilon and delta; under a zCDP budget rho is what counts,
-                    the largest with rho + 2 sqrt(rho ln(1/delta)) <= epsilon
-    noise           "repaired": on each sum of rows as much as replacing a row asks for; "paper": as printed, which may
-                    be sqrt(2) times too little, and is then drawn for as much less of rho as it costs more; "tight": as
-                    "repaired", but rows are cut as low as few of them reach
-    alpha           the accuracy that rows are cut for: a smaller one cuts fewer of them. It is no promise
-    flips           whether a column with a mean near 1 is turned round first, so that it counts as small
-    rows            where a row may come or go: the public number of rows that are read, chosen without looking at the
-                    data. Of a table with more, so many are drawn by chance; one with fewer is filled up with rows of
-                    zeros. Where nobody knows a good number, the sum of a Dense histogram that has a bin for every row
-                    (other=True, missing=True) is a noisy one, for a price of its own
+    Parameters
+    ----------
+    epsilon, delta : str, int, float or Fraction
+        The price where answers are added up by epsilon and delta; under a zCDP budget rho is what counts, the largest
+        with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
+    noise : {"repaired", "paper", "tight"}, default "repaired"
+        "repaired": on each sum of rows as much as replacing a row asks for; "paper": as printed, which may be sqrt(2)
+        times too little, and is then drawn for as much less of rho as it costs more; "tight": as "repaired", but rows
+        are cut as low as few of them reach.
+    alpha : str, int, float or Fraction, default "1/10"
+        The accuracy that rows are cut for: a smaller one cuts fewer of them. It is no promise.
+    flips : bool, default True
+        Whether a column with a mean near 1 is turned round first, so that it counts as small.
+    rows : int, optional
+        Where a row may come or go: the public number of rows that are read, chosen without looking at the data. Of a
+        table with more, so many are drawn by chance; one with fewer is filled up with rows of zeros. Where nobody knows
+        a good number, the sum of a Dense histogram that has a bin for every row (other=True, missing=True) is a noisy
+        one, for a price of its own.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     Columns with small means are found first, over several rounds with a part of the rows each; there, rows have few
     ones, and where they are cut to few they need less noise. That pays from about 65,536 columns on, which is more than
     one question has. With fewer, one noisy mean a column would have less noise; below 80 columns that is what it is.
 
-    Privacy: zCDP with rho for replacing a row, of which the number n is public: discrete Gaussian noise of variance
-             D^2 / (2 rho), with D^2 = min(2 T^2, columns) for rows cut to the norm T. A row is in one part only, so the
-             price is that of the most expensive round. Any number of records drawn from the means is post-processing.
-             The same where a row comes or goes and m = rows are read. Of a table with m rows or more: draw m of all
-             rows and the new one, and where it is among them put a row in its place that is not, by chance; this draws
-             m of the old rows, and replaces one. Of a table with fewer, the new row takes the place of one of zeros.
-             So both laws are mixtures, with the same weights, of laws that a replaced row tells apart at rho, and a
-             Rényi divergence of mixtures is at most the largest of those that are mixed (van Erven, Harremoës 2014,
-             Theorem 13). Reading all rows and dividing by m is not covered by this.
-    Error:   where no row can be cut, the law of the record is within d s / 2 of that of n independent records of
-             independent bits, in total variation, s the largest standard deviation of the noise on a mean; of a table
-             with fewer than `rows` rows this is not so. Elsewhere nothing is stated; the paper's proof asks for the
-             number of rows that the cost names.
-    Source:  Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, Theorem 5.1; sensitivity, cuts, grid and
-             the error without cuts, and what is read where a row comes or goes, are derived here.
+    **Privacy.** zCDP with rho for replacing a row, of which the number n is public: discrete Gaussian noise of variance
+    D^2 / (2 rho), with D^2 = min(2 T^2, columns) for rows cut to the norm T. A row is in one part only, so the price is
+    that of the most expensive round. Any number of records drawn from the means is post-processing. The same where a
+    row comes or goes and m = rows are read. Of a table with m rows or more: draw m of all rows and the new one, and
+    where it is among them put a row in its place that is not, by chance; this draws m of the old rows, and replaces
+    one. Of a table with fewer, the new row takes the place of one of zeros. So both laws are mixtures, with the same
+    weights, of laws that a replaced row tells apart at rho, and a Rényi divergence of mixtures is at most the largest
+    of those that are mixed (van Erven, Harremoës 2014, Theorem 13). Reading all rows and dividing by m is not covered
+    by this [1]_.
 
+    **Error.** Where no row can be cut, the law of the record is within d s / 2 of that of n independent records of
+    independent bits, in total variation, s the largest standard deviation of the noise on a mean; of a table with fewer
+    than `rows` rows this is not so. Elsewhere nothing is stated; the paper's proof asks for the number of rows that the
+    cost names.
+
+    References
+    ----------
+    .. [1] Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, Theorem 5.1; sensitivity, cuts, grid and the
+           error without cuts, and what is read where a row comes or goes, are derived here.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> asked = Question.records([Domain.integers(0, 1, column=name) for name in ("smokes", "chronic")])
     >>> bound = SampleProduct(epsilon=1, delta="1e-6").bind(asked, Unit(relation="replace-one", n=10_000))

@@ -39,24 +39,41 @@ TALL = 1_024
 class Sorted(Parameters):
     """Sort the counts of all bins, add independent integer noise to each, and never tell which bin has which count.
 
-    epsilon  the price in the session's unit
-    largest  only so many of the largest counts, a public number; left out, all of them. A count that is asked for
-             here costs no more with all the others
-    base     "exp": ratio exp(-epsilon / l1). The finite-computer bases clamp every count, and the fit and its error
-             bars rest on noise that is not clamped: they are refused
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    largest : int, optional
+        Release only this many of the largest counts, a public number; all of them by default. A count that is asked for
+        here costs no more with all the others.
+    base : {"exp", "paper", "tight"}, default "exp"
+        "exp": ratio exp(-epsilon / l1). The finite-computer bases clamp every count, and the fit and its error bars
+        rest on noise that is not clamped: they are refused.
 
-    Privacy: pure DP. Sorting brings two vectors no further apart, in sum and in their worst place, so one unit moves
-             the sorted counts by what it moves the counts, and each of them by what it adds to one bin at most:
-             `Unit.l1` of the number of ranks. That is 1 for a row that is added or removed, 2 for one that is
-             replaced (1 where only the largest count is released), c for a user in at most c bins, and 2 for an edge
-             of a graph that counts at both its ends, `Unit("edge", max_bins=2)`.
-    Error:   the fit (isotonic regression) is never worse than what was drawn, in total and in the worst place. Its
-             total squared error is at most the variance of one noise times the sum, over distinct counts, of
-             1 + 1/2 + ... + 1/(how often it occurs). Counts of a run of equal ones are biased outward, their total is
-             not biased.
-    Source:  Hay, Rastogi, Miklau, Suciu 2010 (arXiv 0904.0942), section 3: Proposition 3, Theorem 1; the bound
-             sharpens Theorem 2. Noise: Ghosh, Roughgarden, Sundararajan 2009.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP. Sorting brings two vectors no further apart, in sum and in their worst place, so one unit
+    moves the sorted counts by what it moves the counts, and each of them by what it adds to one bin at most: `Unit.l1`
+    of the number of ranks. That is 1 for a row that is added or removed, 2 for one that is replaced (1 where only the
+    largest count is released), c for a user in at most c bins, and 2 for an edge of a graph that counts at both its
+    ends, `Unit("edge", max_bins=2)` [1]_.
+
+    **Error.** The fit (isotonic regression) is never worse than what was drawn, in total and in the worst place. Its
+    total squared error is at most the variance of one noise times the sum, over distinct counts, of 1 + 1/2 + ... +
+    1/(how often it occurs). Counts of a run of equal ones are biased outward, their total is not biased.
+
+    References
+    ----------
+    .. [1] Hay, Rastogi, Miklau, Suciu 2010 (arXiv 0904.0942), section 3: Proposition 3, Theorem 1; the bound sharpens
+           Theorem 2. Noise: Ghosh, Roughgarden, Sundararajan 2009.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> degrees = Question.of(Domain.integers(1, 34, column="member"))
     >>> Sorted(epsilon="1/2").bind(degrees, Unit("edge", max_bins=2)).price.sentence

@@ -49,20 +49,45 @@ PRECISION = 128
 class Stability(Parameters):
     """Add noise to every bin that is not empty, show the noisy counts above a threshold, and nothing else.
 
-    epsilon  the price in the session's unit
-    delta    the chance, in the session's unit, that a bin which exists because of one unit is shown
-    base, sampler, gamma, cap   as for Dense; where gamma is left out it is at most delta/4, as the paper asks
-    variant  "repaired" (default): the smallest threshold whose proved delta fits; "paper": the threshold of the
-             paper's table, whose delta the paper proves as twice the chance that a count of 1 is shown
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    delta : str, int, float or Fraction
+        The chance, in the session's unit, that a bin which exists because of one unit is shown.
+    base : {"exp", "paper", "tight"}, default "exp"
+        As for Dense; where gamma is left out it is at most delta/4, as the paper asks.
+    sampler : {"auto", "geosample", "fastsample"}, default "auto"
+        As for Dense.
+    gamma : str, int, float or Fraction, optional
+        As for Dense.
+    cap : int, optional
+        As for Dense.
+    variant : {"repaired", "paper"}, default "repaired"
+        "repaired" (default): the smallest threshold whose proved delta fits; "paper": the threshold of the paper's
+        table, whose delta the paper proves as twice the chance that a count of 1 is shown.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     The bins may be unknown (`Domain.keys`): empty bins are never shown, so nobody has to list them.
 
-    Privacy: approximate DP. With tau the chance that a bin of one row is shown, add-or-remove and replace-one of rows
-             cost (epsilon, tau); a user of l1 rows in all costs (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)),
-             by group privacy.
-    Error:   exact, in closed form, for every true count; an empty bin is never wrong.
-    Source:  Balcer, Vadhan 2018, Algorithm 5.4 and Theorem 5.5, with 2 tau sharpened to tau; Korolova et al. 2009.
+    **Privacy.** Approximate DP. With tau the chance that a bin of one row is shown, add-or-remove and replace-one of
+    rows cost (epsilon, tau); a user of l1 rows in all costs (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by
+    group privacy [1]_.
 
+    **Error.** Exact, in closed form, for every true count; an empty bin is never wrong.
+
+    References
+    ----------
+    .. [1] Balcer, Vadhan 2018, Algorithm 5.4 and Theorem 5.5, with 2 tau sharpened to tau; Korolova et al. 2009.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> words = Question.of(Domain.keys(column="word"))
     >>> bound = Stability(epsilon="1/2", delta="1e-6").bind(words, Unit())

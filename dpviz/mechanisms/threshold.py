@@ -27,24 +27,41 @@ VALUE = 64
 
 
 class Threshold(PureOrNot):
-    """Add noise to a sparse vector of counts or sums, and show what reaches a threshold.
+    """Add noise to a sparse vector of counts or sums, and show the values that reach a threshold.
 
-    epsilon  the price in the session's unit
-    delta    the chance, in the session's unit, that a bin which exists because of one unit is shown. Left out, every
-             bin of the domain gets noise, empty ones too, and the price is pure; the bins must then be declared
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    delta : str, int, float or Fraction, optional
+        The chance, in the session's unit, that a bin which exists because of one unit is shown. Without a delta, every
+        bin of the domain gets noise, empty ones too, and the price is pure; the bins must then be declared.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     Values are whole steps: rows, or the steps of a sum. Without a delta the threshold is the least one that all empty
     bins together pass with a chance of 1/(2 d), d the number of bins; it is for accuracy alone. With a delta it is the
     least one whose delta fits, and empty bins are never shown.
 
-    Privacy: pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that one unit moves by w
-             steps at most shows, from being empty, with chance P[noise >= t - w]; this is added over the places that
-             one unit moves, and only one of them for a row.
-    Error:   exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 6 and 9 (Cormode, Procopiuc, Srivastava, Tran 2012; Korolova et
-             al. 2009), with geometric noise on whole steps. Algorithm 9 rounds values below 1 at random because a unit
-             may move any number of bins by fractions; here it moves a known number of bins by whole steps.
+    **Privacy.** Pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that one unit moves by w
+    steps at most shows, from being empty, with chance P[noise >= t - w]; this is added over the places that one unit
+    moves, and only one of them for a row [1]_.
 
+    **Error.** Exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Algorithms 6 and 9 (Cormode, Procopiuc, Srivastava, Tran 2012; Korolova et al.
+           2009), with geometric noise on whole steps. Algorithm 9 rounds values below 1 at random because a unit may
+           move any number of bins by fractions; here it moves a known number of bins by whole steps.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = Threshold(epsilon=1).bind(keys, Unit())

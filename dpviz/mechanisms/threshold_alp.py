@@ -27,23 +27,52 @@ LOW_THRESHOLD: Final = ("the threshold", "give the threshold a smaller share of 
 
 
 class ThresholdALP(BehindThreshold):
-    """Keep what reaches a threshold with its noise, and put all values into a sketch for what lies below it.
+    """Keep values that reach a threshold, with noise, and put all values into a sketch for those below it.
 
-    epsilon  the price in the session's unit, of both parts together
-    keys     about how many bins are not empty: public, and never from the data
-    delta    as for Threshold: left out, it is pure, and the bins must be declared
-    split    the share of epsilon that the threshold gets
-    alpha, room, accounting, hashing, encoding   as for ALP; the sketch's cap is the threshold
-    adaptive whether bins that are kept are left out of the sketch: fewer bits collide, at the same price
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit, of both parts together.
+    keys : int, default 1000
+        About how many bins are not empty: public, and never from the data.
+    delta : str, int, float or Fraction, optional
+        As for Threshold: left out, it is pure, and the bins must be declared.
+    split : str, int, float or Fraction, default "1/2"
+        The share of epsilon that the threshold gets.
+    alpha : str, int, float or Fraction, default 3
+        As for ALP; the sketch's cap is the threshold.
+    room : str, int, float or Fraction, default 10
+        As for ALP.
+    accounting : {"auto", "count-exact", "l1-real"}, default "auto"
+        As for ALP.
+    hashing : {"multiply-shift", "carter-wegman"}, default "multiply-shift"
+        As for ALP.
+    encoding : {"unary", "histogram", "log", "signed"}, default "unary"
+        As for ALP.
+    adaptive : bool, default False
+        Whether bins that are kept are left out of the sketch: fewer bits collide, at the same price.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     With encoding="log" the columns are few even where the threshold is high, as with a small share of epsilon, and the
     threshold must lie above the floor of the logarithms (Section 6.1). With "signed" a sum of either sign is one number
     in the sketch, and is kept where it is far enough from 0.
 
-    Privacy: the sum of both parts, which draw their randomness independently: pure DP, or (epsilon, delta).
-    Error:   a bound for any one value, large or small; see ALP.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 7 and 8, Theorems 5.10 and 5.11; `adaptive` is ours.
+    **Privacy.** The sum of both parts, which draw their randomness independently: pure DP, or (epsilon, delta) [1]_.
 
+    **Error.** A bound for any one value, large or small; see ALP.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Algorithms 7 and 8, Theorems 5.10 and 5.11; `adaptive` is ours.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = ThresholdALP(epsilon=1, keys=100000).bind(keys, Unit())

@@ -13,21 +13,42 @@ from dpviz.privacy.unit import Unit
 
 
 class ThresholdMaxProjection(BehindThreshold):
-    """Keep what reaches a threshold with its noise, and throw all others into buckets, of which the largest count.
+    """Keep values that reach a threshold, with noise, and release the largest of the others in each hash bucket.
 
-    epsilon  the price in the session's unit, of both parts together
-    keys     about how many bins are not empty: public, and never from the data
-    delta    as for Threshold: left out, it is pure, and the bins must be declared
-    split    the share of epsilon that the threshold gets
-    room     as for MaxProjection; the cap of a bucket is the threshold
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit, of both parts together.
+    keys : int, default 1000
+        About how many bins are not empty: public, and never from the data.
+    delta : str, int, float or Fraction, optional
+        As for Threshold: left out, it is pure, and the bins must be declared.
+    split : str, int, float or Fraction, default "1/2"
+        The share of epsilon that the threshold gets.
+    room : str, int, float or Fraction, default 100
+        As for MaxProjection; the cap of a bucket is the threshold.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
+
+    Notes
+    -----
     A heavy value that meets a light one in a bucket would take its place, so heavy ones are taken out first: what is
     kept is public, and is no longer among the values that the buckets hold.
 
-    Privacy: the sum of both parts, the second of which depends on what the first showed: pure DP, or (epsilon, delta).
-    Error:   a bound for any one value, large or small; see MaxProjection.
-    Source:  Aumüller, Lebeda, Pagh 2022, Algorithms 6, 9 and 11, Corollary 8.3.
+    **Privacy.** The sum of both parts, the second of which depends on what the first showed: pure DP, or (epsilon,
+    delta) [1]_.
 
+    **Error.** A bound for any one value, large or small; see MaxProjection.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh 2022, Algorithms 6, 9 and 11, Corollary 8.3.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> keys = Question.of(Domain.integers(0, 2**32 - 1, column="key"))
     >>> bound = ThresholdMaxProjection(epsilon=1, keys=1000).bind(keys, Unit())

@@ -79,31 +79,59 @@ def is_private(kbar: object) -> bool:
 class TopK(Parameters):
     """Draw at most k of the kbar largest items, in order, against a bottom symbol that says "no more".
 
-    k, kbar  at most k items come, drawn from the kbar largest; an engine reads kbar + 1 rows and no list of bins
-    epsilon, delta   the price in the session's unit: step, round delta and delta' follow from it
-    epsilon_per_item, delta_prime   instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs
-                twice that under replace-one) and what composition adds to delta, nothing if left out; `delta` is then
-                that of the round, and the price follows
-    domain_rule "positive" (default): the rows with a count above 0 compete; "strict": those above the next count, valid
-                whatever the order of equal counts; "paper": all kbar rows of a declared domain, empty bins included
-    ties        "label": the engine orders equal counts by their label, which no unit can move; "unknown": it may not
-    accounting  "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift)
-    largest     with kbar="private": kbar is chosen by a step of its own, out of k to `largest`; k - 1 items are left
+    Parameters
+    ----------
+    k : int, default 10
+        The most items that come; an engine reads kbar + 1 rows and no list of bins.
+    kbar : int or "private", default 50
+        How many of the largest items compete; "private" has a step of its own choose it, out of k to `largest`.
+    epsilon : str, int, float or Fraction, optional
+        The price in the session's unit; step, round delta and delta' follow from it. Give `epsilon` or
+        `epsilon_per_item`.
+    delta : str, int, float or Fraction, default "1e-6"
+        The delta of the price, in the session's unit.
+    epsilon_per_item : str, int, float or Fraction, optional
+        Instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs twice that under replace-one).
+        `delta` is then that of one round, and the price follows.
+    delta_prime : str, int, float or Fraction, optional
+        With `epsilon_per_item`: the part of delta that composition adds; nothing by default.
+    domain_rule : {"positive", "strict", "paper"}, default "positive"
+        "positive" (default): the rows with a count above 0 compete; "strict": those above the next count, valid
+        whatever the order of equal counts; "paper": all kbar rows of a declared domain, empty bins included.
+    ties : {"label", "unknown"}, default "label"
+        "label": the engine orders equal counts by their label, which no unit can move; "unknown": it may not.
+    accounting : {"safe", "paper", "zcdp"}, default "safe"
+        "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift).
+    largest : int, optional
+        With kbar="private": kbar is chosen by a step of its own, out of k to `largest`; k - 1 items are left.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, two contradict each other, or no proof covers them.
+
+    Notes
+    -----
     Each symbol is drawn with odds exp(rate * count), rate = step / max_per_bin. The bottom symbol has the odds m/delta
     at a count of next_count + gap: next_count is that of row kbar + 1, gap is max_per_bin, twice that under
     replace-one, and m is min(max_bins, kbar), with max_bins doubled under replace-one, or kbar where the rule is
     "strict", ties are unknown or max_bins is None. Where "paper" lists every bin there is no bottom symbol, and no
     delta is charged.
 
-    Privacy: with step e (doubled under replace-one), round delta d and L = ln(1/delta'), k symbols cost
-             (e' + k ln(1 + d), d + delta'), e' the least of k e, k e tanh(e/2) + e sqrt(2 k L) and
-             k e^2/2 + e sqrt(k L/2). A private kbar is proved under add-or-remove; a replacement pays for two.
-    Error:   `error.rank`, `error.listed`: bounds that hold for all counts.
-    Source:  Durfee, Rogers 2019, Algorithms 1, 3, 5 and 6, Theorem 1 and Lemma 4.4. Lemma 5.6 behind the printed
-             theorem is false, and ln(1 + d) is what its repair costs; Algorithm 6 as printed is not private, and the
-             choice of kbar here has the sign turned. Raises ParameterError for what no proof covers.
+    **Privacy.** With step e (doubled under replace-one), round delta d and L = ln(1/delta'), k symbols cost (e' + k
+    ln(1 + d), d + delta'), e' the least of k e, k e tanh(e/2) + e sqrt(2 k L) and k e^2/2 + e sqrt(k L/2). A private
+    kbar is proved under add-or-remove; a replacement pays for two [1]_.
 
+    **Error.** `error.rank`, `error.listed`: bounds that hold for all counts.
+
+    References
+    ----------
+    .. [1] Durfee, Rogers 2019, Algorithms 1, 3, 5 and 6, Theorem 1 and Lemma 4.4. Lemma 5.6 behind the printed theorem
+           is false, and ln(1 + d) is what its repair costs; Algorithm 6 as printed is not private, and the choice of
+           kbar here has the sign turned.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> question = Question.of(Domain.keys(column="dest"))
     >>> bound = TopK(k=10, kbar=50, epsilon="1").bind(question, Unit("aircraft", max_bins=5))

@@ -46,24 +46,45 @@ COUNT_BITS = 64
 
 
 class TopKLaplace(Parameters):
-    """Add integer noise to the kbar largest counts and to a threshold; list what is above it, with the noisy counts.
+    """Add integer noise to the kbar largest counts and to a threshold; list items above it, with their noisy counts.
 
-    k, kbar  at most k items come, out of the kbar largest; an engine reads kbar + 1 rows
-    epsilon, delta   the price in the session's unit
-    domain_rule "positive" (default): the rows with a count above 0; "paper": all kbar rows of a declared domain, empty
-                bins included
+    Parameters
+    ----------
+    k : int, default 10
+        The most items that come, out of the kbar largest; an engine reads kbar + 1 rows.
+    kbar : int, default 50
+        How many of the largest items compete.
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    delta : str, int, float or Fraction, default "1e-6"
+        The delta of the price, in the session's unit.
+    domain_rule : {"positive", "strict", "paper"}, default "positive"
+        "positive" (default): the rows with a count above 0; "paper": all kbar rows of a declared domain, empty bins
+        included.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range; when bound, if `max_bins` of the unit has no limit or exceeds kbar.
+
+    Notes
+    -----
     The noise is discrete Laplace with Pr[Z = z] proportional to exp(-rate |z|), rate = epsilon / (max_bins *
     max_per_bin). The threshold is next_count + max_per_bin + t, with noise as well: an item comes if its noisy count is
     above it. t is the least that delta allows. Order is by noisy count, then by label.
 
-    Privacy: with D = max_bins, (epsilon, (e^epsilon + 1) D Pr[Z - Z' > t]) for adding or removing a unit, the noisy
-             counts of listed items included; a replacement pays for two. Needs D <= kbar and an engine that orders
-             equal counts by label. Each answer is charged in full: k does not matter.
-    Error:   exact for the noise on one count; the counts of listed items are biased upward, for they were selected.
-    Source:  Durfee, Rogers 2019, Algorithm 4 and Lemma 6.1, in whole numbers. Raises ParameterError where D has no
-             limit or exceeds kbar.
+    **Privacy.** With D = max_bins, (epsilon, (e^epsilon + 1) D Pr[Z - Z' > t]) for adding or removing a unit, the noisy
+    counts of listed items included; a replacement pays for two. Needs D <= kbar and an engine that orders equal counts
+    by label. Each answer is charged in full: k does not matter [1]_.
 
+    **Error.** Exact for the noise on one count; the counts of listed items are biased upward, for they were selected.
+
+    References
+    ----------
+    .. [1] Durfee, Rogers 2019, Algorithm 4 and Lemma 6.1, in whole numbers.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> question = Question.of(Domain.keys(column="dest"))
     >>> bound = TopKLaplace(k=10, kbar=50, epsilon="1").bind(question, Unit("aircraft", max_bins=2))

@@ -39,21 +39,39 @@ from dpviz.privacy.unit import Unit
 class TopKSet(Parameters):
     """Name those of the k largest items whose count stands out above the count of row k + 1, in no order.
 
-    k               at most k items come; an engine reads k + 1 rows
-    epsilon, delta  the price in the session's unit
+    Parameters
+    ----------
+    k : int, default 10
+        At most k items come; an engine reads k + 1 rows.
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    delta : str, int, float or Fraction, default "1e-6"
+        The delta of the price, in the session's unit.
 
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or the delta of one item would reach 1/2.
+
+    Notes
+    -----
     With a = count - next_count, an item with a >= 1 comes with the probability x = d exp(rate (a - max_per_bin)) up to
     one half, and 1 - 1/(4x) beyond, where d is the delta of one item and rate = step / max_per_bin. This is Laplace
     noise against a fixed threshold.
 
-    Privacy: with step e and L = ln(1/delta'), (k e, k d) or (k e tanh(e/2) + e sqrt(2 k L), k d + delta'), whichever
-             allows the larger step, for adding or removing a unit, in any number of bins and for any order of equal
-             counts. A replacement pays for two.
-    Error:   `error.listed` is exact: each coin is by itself.
-    Source:  Durfee, Rogers 2019, Algorithm 8 and Theorem 5. As printed it compares true counts with the threshold,
-             which is not private; here the items above the next count compete, as its analysis assumes. Raises
-             ParameterError where the delta of one item would reach 1/2.
+    **Privacy.** With step e and L = ln(1/delta'), (k e, k d) or (k e tanh(e/2) + e sqrt(2 k L), k d + delta'),
+    whichever allows the larger step, for adding or removing a unit, in any number of bins and for any order of equal
+    counts. A replacement pays for two [1]_.
 
+    **Error.** `error.listed` is exact: each coin is by itself.
+
+    References
+    ----------
+    .. [1] Durfee, Rogers 2019, Algorithm 8 and Theorem 5. As printed it compares true counts with the threshold, which
+           is not private; here the items above the next count compete, as its analysis assumes.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> question = Question.of(Domain.keys(column="dest"))
     >>> bound = TopKSet(k=10, epsilon="1").bind(question, Unit("aircraft", max_bins=None))

@@ -87,37 +87,59 @@ class Weights(Reader):
 
 
 class Tree(Parameters):
-    """Noise on the counts of all intervals of a tree over an ordered domain. Any range is read from them for nothing.
+    """Add noise to the counts of all intervals of a tree over an ordered domain, from which any range is read, free.
 
-    epsilon    the price in the session's unit
-    base       "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs
-               epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
-               The levels add up in L2 then, so a tree of many levels needs less noise
-    delta      for base="gaussian", and with it
-    branching  how many children a node has, at least 2; "auto" takes the number with the least mean variance over all
-               ranges, which follows from public numbers alone
-    padding    "free": leaves that fill the domain up to a power of the branching are asked like any other, as in the
-               paper; "pinned": they are known to be empty, and nodes that cover nothing else are not asked
-    levels     weights of the levels, leaves first, as a text: "1,1,2" gives the root of three levels twice the epsilon
-               of each other; 0 asks nothing of a level. Left out, all weigh the same. The noise of a level is as much
-               narrower as its weight is larger; Gaussian noise costs rho by the squares of weights
-    root       "asked": with noise, like any other node. "public": you vouch that every one of the n public rows has a
-               bin, so the root is n, without noise and for nothing
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction
+        The price in the session's unit.
+    base : {"exp", "gaussian"}, default "exp"
+        "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs epsilon
+        and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon. The levels add
+        up in L2 then, so a tree of many levels needs less noise.
+    delta : str, int, float or Fraction, optional
+        The delta of Gaussian noise, which base="gaussian" needs and the other bases refuse.
+    branching : int or "auto", default "auto"
+        How many children a node has, at least 2; "auto" takes the number with the least mean variance over all ranges,
+        which follows from public numbers alone.
+    padding : {"free", "pinned"}, default "free"
+        "free": leaves that fill the domain up to a power of the branching are asked like any other, as in the paper;
+        "pinned": they are known to be empty, and nodes that cover nothing else are not asked.
+    levels : str, optional
+        Weights of the levels, leaves first, as a text: "1,1,2" gives the root of three levels twice the epsilon of each
+        other; 0 asks nothing of a level. Left out, all weigh the same. The noise of a level is as much narrower as its
+        weight is larger; Gaussian noise costs rho by the squares of weights.
+    root : {"asked", "public"}, default "asked"
+        "asked": with noise, like any other node. "public": you vouch that every one of the n public rows has a bin, so
+        the root is n, without noise and for nothing.
 
-    Privacy: pure DP. On each level one unit moves the counts by at most c = `Unit.l1` where it comes or goes: with
-             equal weights that makes c times the number of levels. A replacement moves the root by at most c and each
-             level below by up to 2 c, so levels of weight w cost max(c sum of w, 2 c sum of w below the root); where
-             the root is public it counts 0 in both. (Where a user touches several bins this is an upper bound. It is
-             attained if the bins of two users fit below different children of the root.) Everything that is read
-             from the answer is post-processing, the public total included: it is a constant, whatever the data.
-             For undirected edges counted at both ends, name the column of the edge: Unit("edge", max_bins=2).
-    Error:   exact for noisy nodes and their sums. A fitted value is off by a weighted sum of noises whose law is
-             known: quantiles are exact where its weights share a step that is not too fine, else numerical with their
-             error stated. With root="public" errors hold only if every row has a bin. A filter, values outside the
-             declared bins and what cannot be read would break that, so it is not assumed.
-    Source:  Hay, Rastogi, Miklau, Suciu 2010 (PVLDB 3), Section 4; noise of Ghosh, Roughgarden, Sundararajan 2009, or
-             of Canonne, Kamath, Steinke 2020. The squares of a tree's moves are derived here.
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range, or two contradict each other.
 
+    Notes
+    -----
+    **Privacy.** Pure DP. On each level one unit moves the counts by at most c = `Unit.l1` where it comes or goes: with
+    equal weights that makes c times the number of levels. A replacement moves the root by at most c and each level
+    below by up to 2 c, so levels of weight w cost max(c sum of w, 2 c sum of w below the root); where the root is
+    public it counts 0 in both. (Where a user touches several bins this is an upper bound. It is attained if the bins of
+    two users fit below different children of the root.) Everything that is read from the answer is post-processing, the
+    public total included: it is a constant, whatever the data. For undirected edges counted at both ends, name the
+    column of the edge: Unit("edge", max_bins=2) [1]_.
+
+    **Error.** Exact for noisy nodes and their sums. A fitted value is off by a weighted sum of noises whose law is
+    known: quantiles are exact where its weights share a step that is not too fine, else numerical with their error
+    stated. With root="public" errors hold only if every row has a bin. A filter, values outside the declared bins and
+    what cannot be read would break that, so it is not assumed.
+
+    References
+    ----------
+    .. [1] Hay, Rastogi, Miklau, Suciu 2010 (PVLDB 3), Section 4; noise of Ghosh, Roughgarden, Sundararajan 2009, or of
+           Canonne, Kamath, Steinke 2020. The squares of a tree's moves are derived here.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> slots = Question.of(Domain.integers(0, 4095, column="slot"))
     >>> bound = Tree(epsilon=1).bind(slots, Unit(noun="flight"))

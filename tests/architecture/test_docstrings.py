@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from dpviz import mechanisms
+from dpviz.mechanisms import NAMES
+
 DONE = (
     "Between",
     "Budget",
@@ -118,6 +121,11 @@ def all_faults(name: str, thing: Any) -> list[str]:
 @pytest.mark.parametrize("name", DONE)
 def test_every_public_call_says_what_it_takes_returns_and_raises(name: str) -> None:
     assert all_faults(name, resolve_name(f"dpviz:{name}" if ":" not in name else name)) == []
+
+
+@pytest.mark.parametrize("name", [*NAMES])
+def test_every_mechanism_describes_its_parameters(name: str) -> None:
+    assert faults(getattr(mechanisms, name), name) == []
 
 
 class Told:
