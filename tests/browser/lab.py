@@ -278,7 +278,9 @@ def darken(page: Page) -> None:
 
 
 def is_fault(said: ConsoleMessage) -> bool:
-    """Whether the page complains of something."""
+    """Whether the page complains of something, or a page of ours was sent what it cannot read."""
+    if said.text.startswith("dpviz: ignored"):
+        return True
     return said.type == "error" and not said.text.startswith((DEBUGGER_AT_RESTART, LAST_WORDS))
 
 

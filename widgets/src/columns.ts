@@ -225,9 +225,12 @@ const readBuffers = shape({
 
 type Column = Read<typeof readColumn>;
 
-/** What a view writes of its columns: the bytes, and which result they belong to. */
-export const readParts = shape({ id: text, parts: list((value) => value) });
-export type Parts = Read<typeof readParts>;
+const readSome = shape({ id: text, parts: list((value) => value) });
+export type Parts = Read<typeof readSome>;
+
+/** What a view writes of its columns: the bytes, and which result they belong to; nothing where the result has none. */
+export const readParts: Reader<Parts | null> = (value, where) =>
+    typeof value === "object" && value !== null && Object.keys(value).length === 0 ? null : readSome(value, where);
 
 /** Lay bytes beside the JSON that names them. */
 export function beside(content: unknown, parts: readonly unknown[], id?: string): unknown {

@@ -122,5 +122,5 @@ export function mechanismPicker(store: SessionStore): Component {
         drawChoices();
     }
 
-    return { element, draw };
+    return { element, draw, close: () => question.close?.() };
 }

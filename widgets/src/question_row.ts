@@ -90,6 +90,9 @@ export function questionRow(store: SessionStore): Component {
     /** What is being declared, while the fields are open: for a column in its place, or a record, whose columns are its own. */
     let opened: { asks: string; column: string; slot: Slot } | null = null;
 
+    /** Nobody may pay for the plan on show while another question is being declared here. */
+    const told = (): void => store.declares(element, opened === null ? null : opened.asks === RECORDS ? "columns of a record are" : `bins of ${opened.column} are`);
+
     /** What the row is about: the question on show, or the one that is being declared. */
     const what = (): string => opened?.asks ?? asksOf(store.sheet?.question);
 
@@ -140,6 +143,7 @@ export function questionRow(store: SessionStore): Component {
         const slot = opened?.slot ?? 0;
         opened = null;
         draw();
+        told();
         if (within) opener(slot).focus();
     }
 
@@ -160,12 +164,14 @@ export function questionRow(store: SessionStore): Component {
         const alone = slot === 0 && !isMade(store.sheet);
         if (found !== undefined) declaration.open(found, alone ? undefined : (bins) => changed(slot, bins) as Record<string, unknown>);
         draw();
+        told();
     }
 
     function openRecord(): void {
         opened = { asks: RECORDS, column: DECLARE, slot: 0 };
         record.open();
         draw();
+        told();
     }
 
     function chooseWhat(): void {
@@ -300,7 +306,7 @@ export function questionRow(store: SessionStore): Component {
         show(fault, words !== null);
     }
 
-    return { element, draw };
+    return { element, draw, close: () => store.declares(element, null) };
 }
 
 /** `6 bins`, `2 bins in each of 12 parts`. */

@@ -89,6 +89,9 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** Something was ordered here, and its answer has not come. */
     #ordered = false;
 
+    /** What is being declared, by the form it is declared in: the plan on show is of another question. */
+    readonly #declared = new Map<object, string>();
+
     planFault: string | null = null;
     /** What was changed where a plan was refused: a parameter, `mechanism`, `way`, `epsilon`, `among`; empty where it was the question. */
     planFaultAt = "";
@@ -494,6 +497,20 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return records || on?.records === true ? this.planAny(question, records) : this.plan({ question });
     }
 
+    /** What is being declared in a form that is open; empty where none is. */
+    get declaring(): string {
+        return [...this.#declared.values()].at(-1) ?? "";
+    }
+
+    /** A form was opened to declare this, or closed (null). What is on show is not what the form says: it cannot be bought. */
+    declares(form: object, what: string | null): void {
+        if ((this.#declared.get(form) ?? null) === what) return;
+        if (what === null) this.#declared.delete(form);
+        else this.#declared.set(form, what);
+        this.step({ is: "dismissed" });
+        this.tell();
+    }
+
     // --- spending ------------------------------------------------------------------------------------------------
 
     /** While a plan is on its way the one on show is not what was chosen last: nobody may pay for it by mistake. */
@@ -504,7 +521,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** The order the button stands for now, or null where there is nothing to order. */
     get offer(): Order | null {
         const { sheet, point } = this;
-        if (sheet === null || point === null || !this.settled || this.fault !== null || this.misfit) return null;
+        if (sheet === null || point === null || !this.settled || this.fault !== null || this.misfit || this.declaring !== "") return null;
         return {
             price: { epsilon: point.price.epsilon, delta: point.price.delta },
             args: {

@@ -221,3 +221,41 @@ test("without a kernel nothing is on offer", async () => {
     await settle();
     expect(["ask-for", "column", "bins"].map((name) => select(name).disabled)).toEqual([true, true, true]);
 });
+
+/** What the release pane says and offers. */
+const pane = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-release")!;
+const live = (): boolean => [...pane().querySelectorAll("button.dp-pay")].some((one) => one.getAttribute("aria-disabled") !== "true" && !one.classList.contains("dp-off"));
+
+test.each([
+    ["the bins of this column", () => pick(select("bins"), "Declare bins…"), "Bins of visits"],
+    ["another column", () => pick(select("column"), "health"), "Bins of health"],
+    ["a record", () => pick(select("ask-for"), "a drawn record"), "Columns of a record"],
+])("while a form is open for %s nothing can be paid for, and the pane says why", async (_, begin, what) => {
+    open({ state: { ...known(), entries: [], running: null } });
+    await settle();
+    vi.advanceTimersByTime(1_000);
+    expect(live()).toBe(true);
+    begin();
+    expect(live()).toBe(false);
+    expect(pane().textContent).toContain("being declared");
+    expect(pane().textContent).toContain(what);
+    const before = shown.host.of("release").length;
+    for (const button of pane().querySelectorAll<HTMLElement>(".dp-actions button")) button.click();
+    expect(shown.host.of("release").length).toBe(before);
+    [...shown.el.querySelectorAll("button")].find((one) => /^Keep the old/.test(one.textContent!) && one.closest("[hidden]") === null)!.click();
+    vi.advanceTimersByTime(1_000);
+    await settle();
+    expect(live()).toBe(true);
+});
+
+test("a payment that waits for its confirmation is taken back where a form is opened", async () => {
+    open({ state: { ...known(), entries: [], running: null } });
+    await settle();
+    vi.advanceTimersByTime(1_000);
+    pane().querySelector<HTMLElement>("button.dp-pay")!.click();
+    const confirmed = shown.host.of("release").length + shown.host.of("status").length;
+    pick(select("bins"), "Declare bins…");
+    expect(live()).toBe(false);
+    expect(pane().querySelector("[role=alertdialog]")).toBeNull();
+    expect(shown.host.of("release").length).toBeLessThanOrEqual(confirmed);
+});

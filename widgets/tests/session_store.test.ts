@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { panelOf } from "../src/panel";
 import type { HostStatus } from "../src/kernel";
 import { SessionStore, leave, acquire } from "../src/session_store";
-import { Host, result, settle, sheet, state } from "./host";
+import { Host, render, result, settle, sheet, state } from "./host";
 
 let host: Host;
 let store: SessionStore;
@@ -539,4 +539,16 @@ test("a kernel that takes long is asked whether it is there, and one that says s
     await vi.advanceTimersByTimeAsync(15_000);
     expect(store.kernel.health).toBe("gone");
     expect(host.of("status").length).toBeLessThan(asked + 9);
+});
+
+test("a page that was sent no columns warns of nothing, and of columns that are none it does", () => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    for (const [buffers, times] of [[{}, 0], [{ parts: [] }, 1]] as const) {
+        warned.mockClear();
+        const page = new Host("workbench");
+        page.traits["buffers"] = buffers; // which is no text
+        render(page).close();
+        expect(warned).toHaveBeenCalledTimes(times);
+    }
+    warned.mockRestore();
 });
