@@ -140,6 +140,13 @@ def test_months_of_a_column_of_dates_are_declared_alone_and_as_parts(lab: Lab, b
         question = notebook.page.get_by_role("group", name="Question", exact=True)
         question.get_by_label("by column", exact=True).select_option("day")
         fields = question.get_by_role("group", name="Declare bins", exact=True)
+        release = notebook.page.get_by_role("region", name="Release", exact=True)
+        expect(release).to_contain_text("Bins of day are being declared")  # the plan on show is still of the wards
+        expect(release.get_by_role("button", name="Release")).to_have_attribute("aria-disabled", "true")
+        release.get_by_role("button", name="Release").click(force=True)
+        expect(release).to_contain_text("Bins of day are being declared")
+        notebook.screenshot("declaring")
+        assert notebook.ask("print(len(session.releases), session.remaining.epsilon)").strip() == "0 2"
         fields.get_by_label("From", exact=True).fill("2013")
         end = fields.get_by_label("Up to, not including")
         end.fill("2013-06-15")
