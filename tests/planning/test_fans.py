@@ -241,8 +241,11 @@ def compared(unit: str, top: Fraction) -> None:
         assert all(len(point["rows"]) == len(rivals) for point in points)
 
 
-@pytest.mark.parametrize("top", ENDS, ids=told)
-@pytest.mark.parametrize("unit", UNITS)
+CORNERS = [("row", ENDS[0]), ("swap", ENDS[1]), *(("user", top) for top in ENDS)]
+"""Each unit, and each end. `tests/soak/test_every_fan.py` compares under all budgets."""
+
+
+@pytest.mark.parametrize(("unit", "top"), CORNERS, ids=told)
 def test_a_comparison_is_drawn_under_any_budget(unit: str, top: Fraction) -> None:
     compared(unit, top)
 
