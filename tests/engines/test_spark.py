@@ -519,5 +519,5 @@ def test_small_tables_of_all_types_are_counted_as_plain_python_counts(spark: Any
 
     other = ("float16", "null", "timestamp s", "timestamp ms", "timestamp ns", "long date")
     held = border.Container(opened, border.without(*other))
-    outcomes = [border.case(f"spark {at}", held, "Spark", 3) for at in range(4)]
-    assert sum(answered for answered, _ in outcomes) >= 4
+    outcomes = [border.case(f"spark {at}", held, "Spark", 3) for at in range(2)]
+    assert sum(answered for answered, _ in outcomes) >= 2
