@@ -14,18 +14,40 @@ from dpviz.widgets.explorer import Explorer
 
 
 class AlpAnatomy(Explorer):
-    """Figures 1 and 2 of Aumüller, Lebeda and Pagh, step by step: what ALP stores of a value, and how it is read.
+    """Show step by step how ALP stores values and reads them: Figures 1 and 2 of the paper.
 
-    values     up to four made-up values, whole numbers from 0 to the number of columns; the worked figure if left out
-    columns    how many columns the table has, up to 16: one for each bit of a value
-    bits       how many bits a column has, up to 32; few make keys collide
-    p          the chance that a bit is flipped, below 1/2
-    estimator  "paper", "likelihood" or "posterior-median"
-    seed       of hashes and flips: it is known to everybody, so nothing is private here
+    Parameters
+    ----------
+    values : list of int, optional
+        Up to four made-up values from 0 to the number of columns; the worked figure by default.
+    columns : int, default 8
+        The number of columns of the table, up to 16: one for each bit of a value.
+    bits : int, default 5
+        The number of bits of a column, up to 32; with few of them keys collide.
+    p : str, int, float or Fraction, default "13/64"
+        The chance that a bit is flipped, below 1/2.
+    estimator : {"paper", "likelihood", "posterior-median"}, default "paper"
+        How a value is read.
+    seed : int, default 1
+        The seed of hashes and flips. Everybody knows it, so nothing is private here.
 
-    All is computed on the page, in a report as in a notebook. Nothing is released and nothing is charged. Raises
-    Forbidden for values that were not typed, without showing them, and ParameterError outside the ranges above.
+    Raises
+    ------
+    Forbidden
+        If the values were not typed. The error does not show them.
+    ParameterError
+        If an argument is outside its range.
 
+    Notes
+    -----
+    The page computes everything, in a report as in a notebook. Nothing is released and nothing is charged [1]_.
+
+    References
+    ----------
+    .. [1] Aumüller, Lebeda, Pagh (2022), Figures 1 and 2.
+
+    Examples
+    --------
     >>> AlpAnatomy([5, 2, 7], columns=8, bits=4)
     AlpAnatomy()
     """

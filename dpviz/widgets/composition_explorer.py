@@ -11,17 +11,33 @@ from dpviz.widgets.explorer import Explorer
 
 
 class CompositionExplorer(Explorer):
-    """The total epsilon against the number of steps, for private steps and for range-bounded ones.
+    """Draw the total epsilon against the number of steps, for private steps and for range-bounded ones.
 
-    Sliders for the epsilon of one step, for delta' and for the number of steps k at which the rules are listed. Beside
-    it Figure 1 of Durfee, Rogers, and where Gumbel noise or Laplace noise makes the cheaper list.
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction, default "0.1"
+        The epsilon of one step, at most 10; the unit and the relation are those of the steps.
+    delta : str, int, float or Fraction, default "1e-6"
+        delta', the delta that composition adds.
+    k : int, default 50
+        The number of steps that is probed at first, at most 1000.
 
-    epsilon  of one step, at most 10; the unit and the relation are those of the steps
-    delta    delta', what composing may fail by
-    k        the number of steps that is probed at first, at most 1000
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
 
-    Raises ParameterError outside these ranges.
+    Notes
+    -----
+    Sliders set the epsilon of one step, delta', and the number of steps k at which the rules are listed. Beside them
+    stand Figure 1 of the paper [1]_, and where Gumbel noise or Laplace noise makes the cheaper list.
 
+    References
+    ----------
+    .. [1] Durfee, Rogers (2019).
+
+    Examples
+    --------
     >>> CompositionExplorer(epsilon="0.1", delta="1e-6")
     CompositionExplorer()
     """

@@ -14,18 +14,35 @@ from dpviz.widgets.explorer import Explorer
 
 
 class ConsistencyPlayground(Explorer):
-    """A few made-up counts, their noisy tree or sorted list, and the nearest values that agree with each other.
+    """Show a few made-up counts, their noisy tree or sorted list, and the nearest values that agree with each other.
 
-    counts     from 1 to 16 made-up whole numbers of at least 0, or a PublicTable; Figure 2's if left out
-    structure  what is asked: "tree" for the sums of all nodes of a tree, or "sorted" for the counts in ascending order
-    branching  how many children a node of the tree has: 2, 3 or 4
-    epsilon    of all that is asked, for adding or removing one record
-    seed       what the noise is drawn from: it is known to everybody, so nothing is private here
+    Parameters
+    ----------
+    counts : list of int or PublicTable, default (2, 0, 10, 2)
+        From 1 to 16 made-up whole numbers of at least 0, or a public table; those of Figure 2 by default.
+    structure : {"tree", "sorted"}, default "tree"
+        "tree": the sums of all nodes of a tree are asked. "sorted": the counts in ascending order.
+    branching : int, default 2
+        The number of children of a node of the tree: 2, 3 or 4.
+    epsilon : str, int, float or Fraction, default 1
+        The price of all that is asked, for adding or removing one record.
+    seed : int, default 1
+        The seed of the noise. Everybody knows it, so nothing is private here.
 
+    Raises
+    ------
+    Forbidden
+        If the counts are neither made up nor declared public. The error does not show them.
+    ParameterError
+        If an argument is outside its range.
+
+    Notes
+    -----
     Counts and noisy values can be edited on the page, which fits them by itself in exact fractions, in a report as in a
-    notebook. Nothing is released and nothing is charged. Raises Forbidden for anything that is not made up or declared
-    public, without showing it, and ParameterError for counts that cannot be edited.
+    notebook. Nothing is released and nothing is charged.
 
+    Examples
+    --------
     >>> ConsistencyPlayground([2, 0, 10, 2], structure="sorted")
     ConsistencyPlayground()
     """

@@ -14,17 +14,33 @@ from dpviz.widgets.explorer import Explorer
 
 
 class IsotonicExplorer(Explorer):
-    """An unattributed histogram: counts in ascending order, noisy and fitted, with two bands around the fit.
+    """Draw an unattributed histogram: counts in ascending order, noisy and fitted, with two bands around the fit.
 
-    counts   public counts: a PublicTable, or whole numbers that are typed, in any order; or a made-up family: "half",
-             "equal", "power" or "distinct"
-    n        how many counts a made-up family has
-    epsilon  for adding or removing one record, which changes one of the sorted counts by 1
-    seed     what the noise is drawn from: it is known to everybody, so nothing is private here
+    Parameters
+    ----------
+    counts : list of int, PublicTable or str, default "half"
+        Public counts: a public table, or typed whole numbers in any order; or a made-up family: "half", "equal",
+        "power" or "distinct".
+    n : int, default 200
+        The number of counts of a made-up family.
+    epsilon : str, int, float or Fraction, default 1
+        The price for adding or removing one record, which changes one of the sorted counts by 1.
+    seed : int, default 1
+        The seed of the noise. Everybody knows it, so nothing is private here.
 
-    Nothing is released and nothing is charged. Raises Forbidden for anything that is not made up or declared public,
-    without showing it, and ParameterError outside the ranges of the sliders.
+    Raises
+    ------
+    Forbidden
+        If the counts are neither made up nor declared public. The error does not show them.
+    ParameterError
+        If an argument is outside its range.
 
+    Notes
+    -----
+    Nothing is released and nothing is charged.
+
+    Examples
+    --------
     >>> IsotonicExplorer("equal", n=20)
     IsotonicExplorer()
     """

@@ -24,17 +24,37 @@ OPENING = Fraction(1, 2)
 
 
 class MechanismComparison(Explorer):
-    """The same question in the same unit at the same epsilon, answered by several mechanisms: which one fits?
+    """Compare several mechanisms for one question, in one unit, at one epsilon. Free; sees no data.
 
-    session     a session or a teaching session, for its unit and budget; None for neither
-    question    a Domain or a question; its data are not looked at
-    mechanisms  names or mechanisms; the first five that dpviz knows where left out. All get the common epsilon
-    unit        who is protected, where there is no session
-    epsilon     where the slider stands at first
-    count       the true count that is probed at first
-    counts      whose order may change, in hypothetical draws that the page plays: made-up counts, two to five of them,
-                or public ones, a PublicTable or PublicTop, of which the largest are taken; made up where left out
+    Parameters
+    ----------
+    session : Session, Teaching or None
+        A session, for its unit and budget; None for neither.
+    question : Domain or Question
+        The question. Its data are not looked at.
+    mechanisms : list of str or Mechanism, optional
+        Names or mechanisms; the first five that dpviz knows by default. All get the common epsilon.
+    unit : Unit, optional
+        The privacy unit, where there is no session.
+    where : dict, optional
+        A filter: column name to a value, a list of values, or a `dv.Between`.
+    epsilon : str, int, float or Fraction, optional
+        The first position of the slider.
+    count : int, optional
+        The true count that is probed at first.
+    counts : list of int, PublicTable or PublicTop, optional
+        The counts of hypothetical draws that the page plays, in which their order may change: two to five made-up
+        counts, or public ones, of which the largest are taken; made up by default.
 
+    Raises
+    ------
+    Forbidden
+        If the counts are neither made up nor declared public. The error does not show them.
+    ParameterError
+        If an argument is outside its range, or a mechanism does not answer the question.
+
+    Examples
+    --------
     >>> from dpviz.model.domain import Domain
     >>> MechanismComparison(None, Domain.integers(0, 999, column="minute"), mechanisms=["Dense", "Stability"])
     MechanismComparison()

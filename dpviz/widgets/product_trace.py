@@ -11,18 +11,38 @@ from dpviz.widgets.explorer import Explorer
 
 
 class ProductSamplerTrace(Explorer):
-    """Algorithm 4 of Raskhodnikova, Sivakumar, Smith and Swanberg on made-up people, round by round.
+    """Trace the private sampler of product distributions on made-up people, round by round.
 
-    preset   how often bits are 1: "halving" (1/2, 1/4, …), "mixed" (some near 1) or "rare" (all 1/d)
-    n        people, 1,000 to 20,000; the proof asks for far more, and the trace says how many
-    rho      zCDP of the run, for replacing one record, 1/100 to 1
-    noise    "repaired" (as much as replace-one asks for), "paper" (as printed, may cost up to 2 rho) or "tight"
-    seed     of people and noise: it is known to everybody, so nothing is private here
-    columns  d, bits of a record, 80 to 640
+    Parameters
+    ----------
+    preset : {"halving", "mixed", "rare"}, default "halving"
+        How often bits are 1: "halving" (1/2, 1/4, …), "mixed" (some near 1) or "rare" (all 1/d).
+    n : int, default 10000
+        The number of people, 1,000 to 20,000; the proof asks for far more, and the trace says how many.
+    rho : str, int, float or Fraction, default "1/2"
+        The zCDP of the run, for replacing one record, 1/100 to 1.
+    noise : {"repaired", "paper", "tight"}, default "repaired"
+        "repaired": as much as replace-one asks for; "paper": as printed, which may cost up to 2 rho; "tight".
+    seed : int, default 1
+        The seed of people and noise. Everybody knows it, so nothing is private here.
+    columns : int, default 320
+        d, the bits of a record, 80 to 640.
 
-    Rounds and noise are those of a release. Nothing is released and nothing is charged. Raises ParameterError outside
-    these ranges.
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
 
+    Notes
+    -----
+    Rounds and noise are those of a release [1]_. Nothing is released and nothing is charged.
+
+    References
+    ----------
+    .. [1] Raskhodnikova, Sivakumar, Smith, Swanberg (2021), Algorithm 4.
+
+    Examples
+    --------
     >>> ProductSamplerTrace("mixed", n=2000, columns=160)
     ProductSamplerTrace()
     """

@@ -45,20 +45,38 @@ class Ranging(Exploring):
 
 
 class RangeExplorer(Explorer):
-    """How many in a range? Brush it, and see what each estimator answers and which noisy counts it used.
+    """Brush a range, and see the answer of each estimator and the noisy counts that it used.
 
-    table      a release of a tree (`dv.Tree`), whose ranges are read from the noisy counts that were paid for. Or
-               counts of an ordered domain that are public: a PublicTable, as `dv.teaching(...).table(question)` gives
-               it, or made-up counts: "bursts", "sparse" or "flat"
-    beta       an interval may fail so often
-    epsilon    for public counts: of a tree, and of a flat histogram beside it, for adding or removing one record
-    branching  for public counts: how many children a node of the tree has
-    seed       for public counts: what the noise is drawn from. Everybody knows it, so nothing is private there
+    Parameters
+    ----------
+    table : Release, PublicTable or str
+        A release of a tree (`dv.Tree`), whose ranges are read from the noisy counts that were paid for. Or public
+        counts of an ordered domain: a public table, as ``dv.teaching(...).table(question)`` gives it, or made-up
+        counts: "bursts", "sparse" or "flat".
+    beta : str, int, float or Fraction, default "0.05"
+        How often an interval may miss the truth.
+    epsilon : str, int, float or Fraction, default "1/2"
+        For public counts: the price of a tree, and of a flat histogram beside it, for adding or removing one record.
+    branching : int, default 16
+        For public counts: the number of children of a node of the tree.
+    seed : int, default 1
+        For public counts: the seed of the noise. Everybody knows it, so nothing is private there.
 
-    Reading is free: nothing is released and nothing is charged. Raises Forbidden for anything that is neither released
-    nor declared public, without showing it, DomainError for a domain without ranges, and ParameterError for a release
-    of something else and outside the ranges above.
+    Raises
+    ------
+    Forbidden
+        If the table is neither released nor declared public. The error does not show it.
+    DomainError
+        If the domain has no ranges.
+    ParameterError
+        If the release is no tree, or an argument is outside its range.
 
+    Notes
+    -----
+    Reading is free: nothing is released and nothing is charged.
+
+    Examples
+    --------
     >>> RangeExplorer("flat", epsilon="1/2", branching=4)
     RangeExplorer()
     """

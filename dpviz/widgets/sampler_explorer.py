@@ -11,11 +11,36 @@ from dpviz.widgets.explorer import Explorer
 
 
 class SamplerExplorer(Explorer):
-    """Figure 2 of Balcer, Vadhan 2018, live: the samplers for one count on a finite computer.
+    """Draw the samplers for one count on a finite computer: Figure 2 of the paper, live.
 
-    Sliders for the limit n, the count c, epsilon = 1/e, gamma = 1/g and the truncation t, which may be set too short:
-    the exact ratio then breaks the promise. Beside it the lengths of the random integers, and what is paid.
+    Parameters
+    ----------
+    n : int, default 60
+        The limit: counts lie from 0 to n.
+    c : int, default 40
+        The true count.
+    epsilon : str, int, float or Fraction, default 1
+        1/e for a whole number e.
+    gamma : str, int, float or Fraction, default "1/100"
+        The chance of a uniform count in FastSample, 1/g for a whole number g.
+    t : int or "tight", default "tight"
+        The truncation, which may be set too short: the exact ratio then breaks the promise.
 
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Beside the laws stand the lengths of the random integers, and the price [1]_.
+
+    References
+    ----------
+    .. [1] Balcer, Vadhan (2018), Figure 2.
+
+    Examples
+    --------
     >>> SamplerExplorer(n=30, c=10, epsilon="1/2", gamma="1/100", t=2)
     SamplerExplorer()
     """

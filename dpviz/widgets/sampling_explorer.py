@@ -11,23 +11,44 @@ from dpviz.widgets.explorer import Explorer
 
 
 class SamplingExplorer(Explorer):
-    """Learn against sample: records by distance, errors by bias, a bit without noise, parts of the records, what is
-    made of noisy shares, and labels drawn by bits.
+    """Compare learning with sampling: how many records each needs, and how far one draw is off.
 
-    family   "categories" (one of k labels), "bounded" (d bits, biases from 1/3 to 2/3) or "product" (d bits)
-    size     k or d, 2 to 100,000
-    epsilon  of one draw, for replacing one record, 1/100 to 3; bits are drawn with delta = 10**-6 besides
-    alpha    how far one draw may be off in total variation, 1/1000 to 3/10
-    n        records for the pictures of two labels, 5 to 500
-    p        the true share of the first label, 0 to 1
-    m        how many records are drawn, 1 to 100
-    q        the share of the records that a subsample looks at, 1/1000 to 1
-    crowd    people on average where a label is drawn by bits, 400 to 5,000
-    seed     of made-up people and noise, 1 to 1,000,000
+    Parameters
+    ----------
+    family : {"categories", "bounded", "product"}, default "categories"
+        "categories" (one of k labels), "bounded" (d bits, biases from 1/3 to 2/3) or "product" (d bits).
+    size : int, default 20
+        k or d, 2 to 100,000.
+    epsilon : str, int, float or Fraction, default 1
+        The price of one draw, for replacing one record, 1/100 to 3; bits are drawn with delta = 10**-6 besides.
+    alpha : str, int, float or Fraction, default "1/20"
+        How far one draw may be off in total variation, 1/1000 to 3/10.
+    n : int, default 50
+        The number of records for the pictures of two labels, 5 to 500.
+    p : str, int, float or Fraction, default "2/5"
+        The true share of the first label, 0 to 1.
+    m : int, default 10
+        The number of records that are drawn, 1 to 100.
+    q : str, int, float or Fraction, default "1/4"
+        The share of the records that a subsample looks at, 1/1000 to 1.
+    crowd : int, default 2000
+        The mean number of people where a label is drawn by bits, 400 to 5,000.
+    seed : int, default 1
+        The seed of made-up people and noise, 1 to 1,000,000.
 
-    Sizes are proved to be enough; errors of two labels are exact. Noisy shares and labels drawn by bits are shown on
-    made-up people. Nothing is released and nothing is charged. Raises ParameterError outside these ranges.
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
 
+    Notes
+    -----
+    The pictures show records by distance, errors by bias, a bit without noise, parts of the records, records made of
+    noisy shares, and labels drawn by bits. Sizes are proved to be enough; errors of two labels are exact. Noisy shares
+    and labels drawn by bits are shown on made-up people. Nothing is released and nothing is charged.
+
+    Examples
+    --------
     >>> SamplingExplorer("categories", 20, epsilon=1, alpha="1/20")
     SamplingExplorer()
     """

@@ -230,14 +230,28 @@ class SubSessionModel(Follower):
 
 
 class PayWhatYouGetTape(View):
-    """The view of a sub-session: symbols and questions left, every answer so far, and the next question by hand.
+    """Show a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
-    sub        a sub-session: `session.open(dv.PayWhatYouGet(...))`
-    questions  what the page offers to ask: label to Domain, column name or Question; without them, what this
-               sub-session was asked before. The page cannot ask others
+    Parameters
+    ----------
+    sub : SubSession
+        A sub-session: ``session.open(dv.PayWhatYouGet(...))``.
+    questions : dict, optional
+        The questions that the page offers: label to Domain, column name or Question. By default, the earlier questions
+        of this sub-session. The page cannot ask others.
 
-    Looking is free; what is asked here is paid from the sub-session, exactly as `sub.ask` is. Raises ParameterError
-    where `sub` is no sub-session or a question is none. Source: Durfee, Rogers, Algorithm 2.
+    Raises
+    ------
+    ParameterError
+        If `sub` is no sub-session, or a question is refused.
+
+    Notes
+    -----
+    Looking is free; a question that is asked here is paid from the sub-session, exactly as `sub.ask` is [1]_.
+
+    References
+    ----------
+    .. [1] Durfee, Rogers (2019), Algorithm 2.
     """
 
     name: ClassVar[str] = "pay-what-you-get-tape"

@@ -20,21 +20,42 @@ Ranking = PublicTable | PublicTop
 
 
 class TopKExplorer(Explorer):
-    """Threshold, inclusion, what kbar buys, length and price of a top-k list, with a slider for each choice.
+    """Explore a top-k list: threshold, inclusion, the gain of kbar, length and price, with a slider for each choice.
 
-    table   what is ranked, and it is public: a PublicTable or PublicTop; one for each limit on the bins of a unit, as
-            `dv.teaching(...).top(question)` gives them; or made-up counts, "flat", "power" or "step". Or a release of a
-            ranked list: its true counts stay unseen, so only what holds for all counts is shown beside the list
-    unit    who is protected; its max_bins gives way to the slider. Left out: a user, or that of the release
-    k, kbar at most k items, out of the kbar largest
-    epsilon_per_item  the epsilon of one answer, for adding or removing a unit
-    delta   of one question, for the bottom symbol
-    max_bins  how many bins one unit may touch at first; None for no limit
-    delta_prime  what composing the answers may fail by; with 0 their prices add up
+    Parameters
+    ----------
+    table : PublicTable, PublicTop, dict, Release or str
+        The public ranking: a table or a ranking; one for each limit on the bins of a unit, as
+        ``dv.teaching(...).top(question)`` gives them; or made-up counts, "flat", "power" or "step". Or a release of a
+        ranked list: its true counts stay unseen, so the page shows beside the list only facts that hold for all counts.
+    unit : Unit, optional
+        The privacy unit; its max_bins gives way to the slider. By default a user, or the unit of the release.
+    k : int, default 10
+        The most items that come.
+    kbar : int, default 50
+        How many of the largest items compete.
+    epsilon_per_item : str, int, float or Fraction, default "0.05"
+        The epsilon of one answer, for adding or removing a unit.
+    delta : str, int, float or Fraction, default "1e-8"
+        The delta of one question, for the bottom symbol.
+    max_bins : int or None, default 5
+        How many bins one unit may touch at first; None for no limit.
+    delta_prime : str, int, float or Fraction, default "5e-7"
+        The delta that composing the answers adds; with 0 their prices add up.
 
-    Nothing is released and nothing is charged. Raises Forbidden for anything that is not declared public, without
-    showing it, and ParameterError outside the ranges of the sliders.
+    Raises
+    ------
+    Forbidden
+        If the table is not declared public. The error does not show it.
+    ParameterError
+        If an argument is outside its range.
 
+    Notes
+    -----
+    Nothing is released and nothing is charged.
+
+    Examples
+    --------
     >>> TopKExplorer("power", k=10, kbar=50)
     TopKExplorer()
     """

@@ -11,24 +11,48 @@ from dpviz.widgets.explorer import Explorer
 
 
 class TradeoffExplorer(Explorer):
-    """Sparse releases of one budget: how far off an entry is by its true value, what they store, what a read touches.
+    """Compare sparse releases of one budget: the error of an entry by its true value, the space, and the read cost.
 
-    epsilon     of the whole release
-    delta       for what needs one
-    d           how many keys there may be
-    k           how many non-zero entries are declared
-    load        s / k: bits of a column of ALP, or buckets of max projection, for each non-zero entry: 3 to 100
-    alpha       ALP's flip setting, 1/2 to 10: a bit is flipped with chance 1 / (alpha + 2)
-    split       epsilon of ALP over epsilon of the threshold, 1/4 to 4
-    threshold   "pure", or "approximate": lower, at the price of delta
-    look_ups    how many keys are read together, for error bars around all of them
-    relation    who is protected: "add" or remove a record, "replace" one, "user-4" or "user-16" keys of one user
-    accounting  of ALP: "exact" for whole counts, as ALP itself is charged for counts; "paper" for any real vector
-    n           the public number of rows, which Compact needs: it stores n + 1 elements
+    Parameters
+    ----------
+    epsilon : str, int, float or Fraction, default 1
+        The price of the whole release.
+    delta : str, int, float or Fraction, default "0.000001"
+        The delta of releases that need one.
+    d : int, default 4294967296
+        The number of possible keys.
+    k : int, default 1000
+        The declared number of non-zero entries.
+    load : str, int, float or Fraction, default "16.384"
+        s / k: bits of a column of ALP, or buckets of max projection, for each non-zero entry: 3 to 100.
+    alpha : str, int, float or Fraction, default "38/13"
+        ALP's flip setting, 1/2 to 10: a bit is flipped with chance 1 / (alpha + 2).
+    split : str, int, float or Fraction, default 1
+        Epsilon of ALP over epsilon of the threshold, 1/4 to 4.
+    threshold : {"pure", "approximate"}, default "pure"
+        "approximate" is lower, at the price of delta.
+    look_ups : int, default 1000
+        The number of keys that are read together, for error bars around all of them.
+    relation : {"add", "replace", "user-4", "user-16"}, default "add"
+        The neighbouring relation: "add" or remove a record, "replace" one, or 4 or 16 keys of one user.
+    accounting : {"exact", "paper"}, default "exact"
+        The accounting of ALP: "exact" for whole counts, as ALP itself is charged for counts; "paper" for any real
+        vector.
+    n : int, default 10000
+        The public number of rows, which Compact needs: it stores n + 1 elements.
 
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its range.
+
+    Notes
+    -----
     One true value is probed, and drives the curve, the frontier and the table together. Nothing is released and nothing
-    is charged. Raises ParameterError outside the ranges of the sliders.
+    is charged.
 
+    Examples
+    --------
     >>> TradeoffExplorer("1/2", d=10**6)
     TradeoffExplorer()
     """

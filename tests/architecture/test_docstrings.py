@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpviz import mechanisms
+from dpviz import widgets
 from dpviz.mechanisms import NAMES
 
 DONE = (
@@ -123,9 +123,12 @@ def test_every_public_call_says_what_it_takes_returns_and_raises(name: str) -> N
     assert all_faults(name, resolve_name(f"dpviz:{name}" if ":" not in name else name)) == []
 
 
-@pytest.mark.parametrize("name", [*NAMES])
-def test_every_mechanism_describes_its_parameters(name: str) -> None:
-    assert faults(getattr(mechanisms, name), name) == []
+WIDGETS = [name for name in widgets.__all__ if name != "SessionModel"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, *WIDGETS])
+def test_every_mechanism_and_widget_describes_its_parameters(name: str) -> None:
+    assert faults(resolve_name(f"dpviz:{name}"), name) == []
 
 
 class Told:
