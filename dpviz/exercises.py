@@ -145,8 +145,36 @@ def exercise(
     wrong: Mapping[Any, str],
     within: Number = 0,
 ) -> Exercise:
-    """An exercise for a lesson, which answers each prediction with a sentence: no widget, no network, no grader.
+    """Make an exercise for a lesson, which answers each prediction with a sentence: no widget, no network, no grader.
 
+    Parameters
+    ----------
+    question : str
+        The text of the question.
+    choices : dict of str to str, optional
+        The texts to choose from, by letters: ``{"a": "…", "b": "…"}``; left out, the answer is a number.
+    right : str, int, float or Fraction
+        The right letter, or the right number, which is read exactly.
+    why : str
+        The reason, which is told with the right answer.
+    wrong : dict
+        By wrong answer the sentence that explains it: two of them at least, and of choices all.
+    within : str, int, float or Fraction, default 0
+        How far a number may lie from an answer and still be taken for it.
+
+    Returns
+    -------
+    Exercise
+        The exercise: call it with a prediction.
+
+    Raises
+    ------
+    ParameterError
+        If fewer than two wrong answers are explained, a choice has no explanation, or two answers lie so near each
+        other that one prediction could be taken for both.
+
+    Examples
+    --------
     >>> first = exercise(
     ...     "You ask the same question twice, with ε = 1/2 each time and a new key. What do you pay?",
     ...     right=1,
@@ -166,15 +194,6 @@ def exercise(
     Try again. To see the answer, add .reveal() to the end of the line.
     >>> first(1)
     Right. Two independent draws tell more than one: their prices add up.
-
-    choices  the texts to choose from, by letters: `{"a": "…", "b": "…"}`; left out, the answer is a number
-    right    the letter, or the number, which is read exactly
-    why      the reason, told with the right answer
-    wrong    what each wrong answer misses: two of them at least, and of choices all
-    within   how far a number may lie from an answer and still be taken for it
-
-    Raises ParameterError where fewer than two wrong answers are explained, where a choice has no explanation, and
-    where two answers lie so near each other that one prediction could be taken for both.
     """
     offered = {} if choices is None else choices
     if not isinstance(offered, dict) or not isinstance(wrong, dict):

@@ -22,11 +22,24 @@ def __getattr__(name: str) -> Any:
 
 
 def doctor_visits() -> pd.DataFrame:
-    """20,190 person-years of the RAND Health Insurance Experiment, as used by Cameron and Trivedi (2005).
+    """Load 20,190 person-years of the RAND Health Insurance Experiment.
 
-    One row is one person in one year: `visits` to a doctor as an outpatient (0 to 77), `physical_limitation` (0 or 1),
-    `chronic_index` (a decimal number) and `self_rated_health` (excellent, good, fair or poor). Public domain.
+    Returns
+    -------
+    DataFrame
+        One row is one person in one year: `visits` to a doctor as an outpatient (0 to 77), `physical_limitation` (0 or
+        1), `chronic_index` (a decimal number) and `self_rated_health` (excellent, good, fair or poor).
 
+    Notes
+    -----
+    Public domain. The data are those of the book [1]_.
+
+    References
+    ----------
+    .. [1] Cameron, Trivedi (2005).
+
+    Examples
+    --------
     >>> doctor_visits().shape
     (20190, 4)
     """
@@ -34,12 +47,21 @@ def doctor_visits() -> pd.DataFrame:
 
 
 def flights() -> pd.DataFrame:
-    """334,264 departures from New York in 2013, as recorded by the US Bureau of Transportation Statistics.
+    """Load 334,264 departures from New York in 2013, as recorded by the US Bureau of Transportation Statistics.
 
-    One row is one flight: the `aircraft` (tail number, 4,043 of them), its `destination` (airport code, 104 of them)
-    and the `scheduled_minute` of the year (0 to 525,599). The aircraft plays the user: one touches many destinations.
+    Returns
+    -------
+    DataFrame
+        One row is one flight: the `aircraft` (tail number, 4,043 of them), its `destination` (airport code, 104 of
+        them) and the `scheduled_minute` of the year (0 to 525,599). The aircraft plays the user: one touches many
+        destinations.
+
+    Notes
+    -----
     Public domain.
 
+    Examples
+    --------
     >>> flights().shape
     (334264, 3)
     """

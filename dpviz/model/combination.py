@@ -181,9 +181,21 @@ def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> N
 
 @dataclass(frozen=True, repr=False)
 class Combined(Askable):
-    """Two paid answers, read together: `sum`, `range`, `difference`, `share`, `compare` and `to_frame`, all free.
+    """Read two paid answers to one question together. All that is asked of them is free.
 
-    first, second  what was paid for, one by one
+    Parameters
+    ----------
+    first, second : Release
+        The two releases, as `dv.combine` took them.
+
+    Raises
+    ------
+    UnknownArgument
+        If a release is left out.
+
+    Notes
+    -----
+    `dv.combine` makes it. `sum`, `range`, `difference`, `share`, `compare`, `marginal` and `to_frame` read it.
     """
 
     first: Release
@@ -205,8 +217,24 @@ class Combined(Askable):
 
     @single_arguments
     def to_frame(self, beta: Number = "0.05") -> pd.DataFrame:
-        """One row per bin, or per key that either answer shows: value, and low and high for one bin picked before
-        looking; low_all and high_all for all of them at once, where that is known."""
+        """Return one row per bin, or per key that either answer shows.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+
+        Returns
+        -------
+        DataFrame
+            The value, and low and high for one bin picked before looking; low_all and high_all for all of them at once,
+            where that is known.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range.
+        """
         level, subject = probability(beta, "beta", zero=False), self._subject
         frame = self.rows(level).to_frame().rename(columns={"what": subject.answer.noun}).drop(columns="how")
         if (together := self.rows_together(level)) is not None:
@@ -215,11 +243,43 @@ class Combined(Askable):
         return marked(frame, *self.paid)
 
     def rows(self, beta: Fraction) -> DerivedTable:
-        """Each bin, or each key that either answer shows, with an interval for one that was picked before looking."""
+        """Return each bin, or each key that is shown, with an interval for one that was picked before looking.
+
+        Parameters
+        ----------
+        beta : Fraction
+            How often an interval may miss the truth.
+
+        Returns
+        -------
+        DerivedTable
+            One derived value for each.
+
+        Raises
+        ------
+        UnknownArgument
+            If `beta` is left out.
+        """
         return self._asked(beta, "one")
 
     def rows_together(self, beta: Fraction) -> DerivedTable | None:
-        """The same with intervals that all hold at once; None where no such intervals are known."""
+        """Return each bin, or each key that either answer shows, with intervals that all hold at once.
+
+        Parameters
+        ----------
+        beta : Fraction
+            How often any of the intervals may miss the truth.
+
+        Returns
+        -------
+        DerivedTable or None
+            None where no such intervals are known.
+
+        Raises
+        ------
+        UnknownArgument
+            If `beta` is left out.
+        """
         return None if self._subject.all_bins(beta, "") is None else self._asked(beta, "all")
 
     @property
@@ -311,12 +371,28 @@ class Combined(Askable):
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart of the combined counts with both their error bars; see `dpviz.charts.of_combined`."""
+        """Draw the combined counts with both their error bars as an Altair chart; see `dpviz.charts.of_combined`.
+
+        Parameters
+        ----------
+        **options
+            Options of that chart.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return pkgutil.resolve_name("dpviz.charts:of_combined")(self, **options)
 
     @property
     def sentence(self) -> str:
-        """What it is, and what it rests on."""
+        """The subject of the answer, how both are read together, and the releases that it rests on."""
         how = "averaged with public weights" if self.averaged else "intervals intersected"
         on = " and ".join(one.text for one in self.paid)
         two = " They bear one number and differ, so they are of two ledgers." * same_entry(self.first, self.second)

@@ -19,7 +19,33 @@ BADGE = "public data · not a release"
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """True counts of public or synthetic data, one per bin of `domain`. The caller vouches that they are public."""
+    """Declare true counts of public or made-up data, one per bin. The caller vouches that they are public.
+
+    Parameters
+    ----------
+    domain : Domain
+        The bins.
+    counts : list or array of int
+        Whole numbers from 0 to 2**63 - 1, one for each bin.
+    nouns : str, default "rows"
+        The noun of a count, in the plural.
+    badge : str, optional
+        The label that charts show.
+
+    Raises
+    ------
+    ParameterError
+        If the counts are not whole numbers from 0 on, or there is not one for each bin. The error shows no count.
+
+    Notes
+    -----
+    Charts draw public tables in violet and hatched, and no session accepts them.
+
+    Examples
+    --------
+    >>> PublicTable(Domain.integers(0, 1, column="x"), [2, 1])
+    <PublicTable (public data · not a release): 0, 1>
+    """
 
     domain: Domain
     counts: NDArray[np.int64]
@@ -62,12 +88,30 @@ def plain_number(given: object) -> int | float | Fraction | None:
 
 @dataclass(frozen=True, eq=False)
 class PublicTop:
-    """The largest true counts of public or made-up data, never rising; equal ones by label. Rows after the last are 0.
+    """Declare the largest true counts of public or made-up data, in order. The caller vouches that they are public.
 
-    labels  what is ranked, as a reader sees it
-    counts  whole numbers above 0, one for each label
-    column  what a label is ("destination")
-    nouns   what is counted ("aircraft")
+    Parameters
+    ----------
+    labels : tuple of str
+        The ranked items, as a reader sees them; equal counts by label.
+    counts : tuple of int
+        Whole numbers above 0 that never rise, one for each label. Rows after the last are 0.
+    column : str, default "item"
+        The noun of a label, such as "destination".
+    nouns : str, default "rows"
+        The noun of a count, in the plural, such as "aircraft".
+    badge : str, optional
+        The label that charts show.
+
+    Raises
+    ------
+    ParameterError
+        If there is not one count for each label, a label comes twice, or the counts rise or reach 0.
+
+    Examples
+    --------
+    >>> PublicTop(("ATL", "BOS"), (7, 3), column="destination", nouns="aircraft")
+    <PublicTop (public data · not a release): 2 of destination>
     """
 
     labels: tuple[str, ...]
@@ -92,7 +136,23 @@ class PublicTop:
 
     @classmethod
     def of(cls, table: PublicTable) -> PublicTop:
-        """The bins of a table that are not empty, in the order of their counts, equal ones in the table's order."""
+        """Rank the bins of a table that are not empty, by their counts, equal ones in the table's order.
+
+        Parameters
+        ----------
+        table : PublicTable
+            The public counts.
+
+        Returns
+        -------
+        PublicTop
+            The ranking.
+
+        Raises
+        ------
+        UnknownArgument
+            If the table is left out.
+        """
         order = np.argsort(-table.counts, kind="stable")
         shown = [index for index in order.tolist() if table.counts[index] > 0]
         return cls(

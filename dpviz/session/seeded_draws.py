@@ -19,10 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeededDraws(Sequence["Release"]):
-    """Draws of one question with one mechanism, in the order in which the seed gave them. Not private.
+    """Hold several draws of one question with one mechanism, in the order in which the seed gave them. Not private.
 
-    draws  as `Teaching.draw` gives them, one by one
-    truth  the true counts, which are public; None where the rows of an answer are no counts of declared bins
+    Parameters
+    ----------
+    draws : tuple of Release
+        The draws, as `Teaching.draw` gives them one by one.
+    truth : PublicTable or None
+        The true counts, which are public; None where the rows of an answer are no counts of declared bins.
+
+    Raises
+    ------
+    UnknownArgument
+        If a part is left out.
     """
 
     draws: tuple[Release, ...]
@@ -39,18 +48,35 @@ class SeededDraws(Sequence["Release"]):
 
     @single_arguments
     def misses(self, beta: Number = "0.05", bin: object = None) -> pd.DataFrame:
-        """One row a draw, and in how many bins its intervals miss the true count. Counted, not calculated.
+        """Count in how many bins the intervals of each draw miss the true count.
 
-        beta  how often an interval may miss
-        bin   the label of one bin that is watched in every draw
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss the truth, above 0 and at most 1.
+        bin : label, optional
+            The label of one bin that is watched in every draw.
 
-        Columns: draw (1, 2, …), bins, missed (how many bins lie outside their own interval), missed_all (how many lie
-        outside the intervals that hold for all bins at once; left out where there are none). Where a bin is watched:
-        picked, whether its own interval misses. A bin that is picked before looking is missed in at most a share beta
-        of all draws that there could be, and so is "all bins at once", which fails where missed_all is above 0.
+        Returns
+        -------
+        DataFrame
+            One row a draw: draw (1, 2, …), bins, missed (how many bins lie outside their own interval), missed_all (how
+            many lie outside the intervals that hold for all bins at once; left out where there are none). Where a bin
+            is watched: picked, whether its own interval misses.
 
-        Raises ReleaseFormat where the rows of an answer are no counts of declared bins, DomainError for a bin that
-        is not there.
+        Raises
+        ------
+        ReleaseFormat
+            If the rows of an answer are no counts of declared bins.
+        DomainError
+            If there is no such bin.
+        ParameterError
+            If `beta` is outside its range.
+
+        Notes
+        -----
+        The misses are counted, not calculated. A bin that is picked before looking is missed in at most a share beta of
+        all possible draws, and so is "all bins at once", which fails where missed_all is above 0.
         """
         import pandas as pd
 
