@@ -508,7 +508,9 @@ def test_spark_counts_nan_row_by_row(spark: Any, tmp_path: Path) -> None:
         files.kept_nan(files.by_pyarrow, data, path)
         source = as_source(spark.read.parquet(str(path)))
         for question in (files.QUESTIONS[0], files.QUESTIONS[5], files.TOTAL):
-            assert files.counted(source, question, ROW) == files.plainly(source, data, question, ROW), question.text
+            assert files.counted(source, question, files.ROW) == files.plainly(source, data, question, files.ROW), (
+                question.text
+            )
 
 
 def test_small_tables_of_all_types_are_counted_as_plain_python_counts(spark: Any) -> None:
