@@ -93,7 +93,18 @@ def _kept(error: BaseException) -> tuple[CodeLocation, ...]:
 
 
 def traceback(error: BaseException | None = None) -> None:
-    """Print all frames of the last error, or of this one: files, lines and calls, and no variable of any of them."""
+    """Print all frames of the last error, or of this one: files, lines and calls, and no variable of any of them.
+
+    Parameters
+    ----------
+    error : BaseException, optional
+        The error; by default the last one that nobody caught.
+
+    Raises
+    ------
+    UnknownArgument
+        If it is given other arguments.
+    """
     last: Any = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None) if error is None else error
     if not is_a(last, BaseException):
         print("No error to show: nothing was refused in this session.")

@@ -32,17 +32,39 @@ def histogram(
     width: int = 700,
     bars: Bars = "both",
 ) -> Picture:
-    """Counts with their error bars: thick for any one bin, thin with caps for all bins at once.
+    """Draw counts with their error bars: thick for any one bin, thin with caps for all bins at once.
 
-    counts  a Release, a teaching draw, or a PublicTable (violet, hatched, no error bars)
-    beta    how often an error bar may fail: 0.05 draws bars that hold 95 times in 100
-    theme   "light" or "dark"
-    width   of the plot, in pixels; long names of categories take their room from it
-    bars    "both", "one" (any one bin) or "all" (all bins at once)
+    Parameters
+    ----------
+    counts : Release or PublicTable
+        A release, a teaching draw, or a public table (violet, hatched, no error bars).
+    beta : str, float or Fraction, default "0.05"
+        How often an error bar may fail: 0.05 draws bars that hold 95 times in 100.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 700
+        The width of the picture, in pixels.
+    bars : {"both", "one", "all"}, default "both"
+        The error bars of any one bin, of all bins at once, or both.
 
-    Bars start at 0. An interval is cut, without a cap, where the public range of the release ends. Where the error
-    bars are too short to read, a second panel is cut so that they can be read; where it is cut depends on released
-    values and planned error only. Above 500 bins one mark stands for each pixel column.
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range.
+
+    Notes
+    -----
+    Long names of categories take their room from the plot. Bars start at 0. An interval is cut, without a cap, where
+    the public range of the release ends. Where the error bars are too short to read, a second panel is cut so that they
+    can be read; released values and planned error alone decide where it is cut. Above 500 bins one mark stands for each
+    pixel column.
     """
     colours = palette(theme)
     check_bars(bars)

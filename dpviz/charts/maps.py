@@ -48,17 +48,41 @@ def heat_map(
     theme: Theme = "light",
     width: int = 700,
 ) -> Picture:
-    """A release over two columns as a map: the first column down, the second across, a stronger colour for more.
+    """Draw a release over two columns as a map: the first column down, the second across, a stronger colour for more.
 
-    columns  of a release over more columns, or of dv.Marginals, the two that are shown; the others are added up
-    beta    how often the interval of a cell or of a total may fail: 0.05 for intervals that hold 95 times in 100
-    theme   "light" or "dark"
-    width   of the whole picture, in pixels
+    Parameters
+    ----------
+    release : Release
+        A release over two columns or more.
+    columns : list of str, optional
+        Of a release over more columns, or of dv.Marginals, the two that are shown; the others are added up.
+    beta : str, float or Fraction, default "0.05"
+        How often an error bar may fail: 0.05 draws bars that hold 95 times in 100.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 700
+        The width of the picture, in pixels.
 
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range, or there are more than 60 rows or 40 columns.
+
+    Notes
+    -----
     A cell whose interval holds 0 has a hollow centre: whether there is anybody is not settled. Values stand in their
     cells where there is room, and totals at the margins with how far they may be off. At most 60 rows and 40 columns:
     of more, draw a marginal or a part.
 
+    Examples
+    --------
     >>> from dpviz import teaching
     >>> import pandas as pd
     >>> from dpviz.model.domain import Domain

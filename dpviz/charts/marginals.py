@@ -19,15 +19,36 @@ from dpviz.model.marginals import Marginal
 
 @plain_arguments
 def of_marginal(marginal: Marginal, *, theme: Theme = "light", width: int = 700, bars: Bars = "both") -> Picture:
-    """The cells of `release.marginal(columns)`: bars for one column, a map for two. Shares are in percent.
+    """Draw the cells of `release.marginal(columns)`: bars for one column, a map for two. Shares are in percent.
 
-    theme   "light" or "dark"
-    width   in pixels
-    bars    of one column: "both", "one" (one cell that was picked before looking) or "all" (all cells at once)
+    Parameters
+    ----------
+    marginal : Marginal
+        A marginal of one column or two.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 700
+        The width of the picture, in pixels.
+    bars : {"both", "one", "all"}, default "both"
+        The error bars of any one bin, of all bins at once, or both.
 
-    Error bars fail as often as the intervals of the marginal. On a map a cell whose interval holds 0 has a hollow
-    centre, and counts have their totals at the margins. What has no interval, as cells that are read as whole numbers,
-    is drawn without.
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range, or the marginal has more than two columns.
+
+    Notes
+    -----
+    `bars` is for one column: "one" holds for one cell that was picked before looking. Error bars fail as often as the
+    intervals of the marginal. On a map a cell whose interval holds 0 has a hollow centre, and counts have their totals
+    at the margins. A cell without an interval, as cells that are read as whole numbers, is drawn without.
     """
     colours, wide = palette(theme), width_of(width)
     check_bars(bars)

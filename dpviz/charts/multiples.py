@@ -44,18 +44,40 @@ Align = Literal["left", "center", "right"]
 
 @plain_arguments
 def small_multiples(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
-    """All parts of an answer beside each other: panels that share one axis, or a row of cells for each part's list.
+    """Draw all parts of an answer beside each other: panels that share one axis, or a row of cells for each list.
 
-    release  an answer to a question that was asked with by=
-    beta    how often an error bar may fail: 0.05 draws bars that hold 95 times in 100
-    theme   "light" or "dark"
-    width   of the whole picture, in pixels
+    Parameters
+    ----------
+    release : Release
+        An answer to a question that was asked with ``by=``.
+    beta : str, float or Fraction, default "0.05"
+        How often an error bar may fail: 0.05 draws bars that hold 95 times in 100.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 700
+        The width of the picture, in pixels.
 
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range, or there are too many parts or labels.
+
+    Notes
+    -----
     Counts stand on one axis, which starts at 0, with both error bars: thick for any one bin, thin for all bins of a
-    part at once; where bins are narrower than 5 pixels, a strong and a pale band. Labelled bins and lists
-    with values lie on their side; a list without values is a row of cells. At most 60 parts, and 24 labels in each: of
-    more, draw one part, `release.groups[name].chart()`.
+    part at once; where bins are narrower than 5 pixels, a strong and a pale band. Labelled bins and lists with values
+    lie on their side; a list without values is a row of cells. At most 60 parts, and 24 labels in each: of more, draw
+    one part, ``release.groups[name].chart()``.
 
+    Examples
+    --------
     >>> from dpviz import teaching
     >>> import pandas as pd
     >>> from dpviz.model.domain import Domain

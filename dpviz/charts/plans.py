@@ -41,11 +41,36 @@ RANGES: dict[Weight, float] = WEIGHTS | {"thick": 3.4}
 def error_against_epsilon(
     sheet: PlanSheet, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:
-    """How far a release would be off, for every epsilon of the slider: a thick curve for any one bin, a thin one for
-    all bins at once, both axes logarithmic. The hollow dots are the plan's own epsilon.
+    """Draw the error of a release for every epsilon of the slider: thick for any one bin, thin for all bins at once.
 
-    Of a list: how far above the first count that is not read an item must lie to be listed, and how far below the count
-    of the last rank a listed one may lie.
+    Parameters
+    ----------
+    sheet : PlanSheet
+        The sheet of a plan, `plan.sheet`.
+    beta : str, float or Fraction, default "0.05"
+        How often an error bar may fail: 0.05 draws bars that hold 95 times in 100.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 560
+        The width of the picture, in pixels.
+
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range.
+
+    Notes
+    -----
+    Both axes are logarithmic. The hollow dots are the plan's own epsilon. Of a list, the curves say how far above the
+    first count that is not read an item must lie to be listed, and how far below the count of the last rank a listed
+    one may lie.
     """
     colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
     if not isinstance(sheet, PlanSheet):
@@ -80,8 +105,35 @@ of_plan = error_against_epsilon
 def noise_law(
     planned: PlanSheet | Release | Bound, *, beta: Number = "0.05", theme: Theme = "light", width: int = 560
 ) -> Picture:
-    """The law of the noise in one bin, as steps, above the two ranges that hold the error: thick for any one bin, thin
-    with caps for all bins at once. Where a release is clamped, a bin near the limit errs less.
+    """Draw the law of the noise in one bin, as steps, above the two ranges that hold the error.
+
+    Parameters
+    ----------
+    planned : PlanSheet, Release or Bound
+        The sheet of a plan, a release, or a bound mechanism.
+    beta : str, float or Fraction, default "0.05"
+        How often an error bar may fail: 0.05 draws bars that hold 95 times in 100.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 560
+        The width of the picture, in pixels.
+
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range.
+
+    Notes
+    -----
+    One range, thick, is for any one bin; the other, thin with caps, for all bins at once. Where a release is clamped, a
+    bin near the limit errs less.
     """
     colours, level, wide = palette(theme), probability(beta, "beta", zero=False), width_of(width)
     plan = _Plan(_bound(planned), level, colours, wide)

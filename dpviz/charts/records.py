@@ -21,7 +21,29 @@ ROW, CELL, GAP, MOST = 34, 28, 14, 40
 
 @plain_arguments
 def record(release: Release, *, theme: Theme = "light", width: int = 700) -> Picture:
-    """A drawn record: the name of each column, and its label in a cell. Of many columns the first forty."""
+    """Draw a released record: the name of each column, and its label in a cell. Of many columns the first forty.
+
+    Parameters
+    ----------
+    release : Release
+        A release of a record.
+    theme : {"light", "dark"}, default "light"
+        The colours.
+    width : int, default 700
+        The width of the picture, in pixels.
+
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If the first argument is of another kind.
+    ParameterError
+        If an option is outside its range.
+    """
     colours, wide = palette(theme), width_of(width)
     if not isinstance(release, Release) or release.answer.chart != "record":
         refused(release, "a Release of a drawn record")

@@ -16,7 +16,20 @@ CHARTS: Final[dict[str, Callable[..., Any]]] = {}
 
 @error_boundary
 def register(kind: str, function: Callable[..., Any]) -> None:
-    """Draw the releases of every shape whose `chart` is this kind with this function."""
+    """Draw the releases of every shape whose `chart` is this kind with this function.
+
+    Parameters
+    ----------
+    kind : str
+        The kind that a shape of answer names as its `chart`.
+    function : callable
+        A function of a release and options.
+
+    Raises
+    ------
+    ParameterError
+        If the kind is no text or another function draws it, or the function is none.
+    """
     if not isinstance(kind, str) or not callable(function):
         raise ParameterError.of(
             as_given(function if isinstance(kind, str) else kind),
@@ -45,7 +58,27 @@ def unregister(kind: str) -> None:
 
 @plain_arguments
 def of_release(release: Release, **options: Any) -> Any:
-    """The chart that fits the answer."""
+    """Draw the chart that fits the answer.
+
+    Parameters
+    ----------
+    release : Release
+        A release or a teaching draw.
+    **options
+        Options of the chart for this kind of answer, such as those of `histogram`.
+
+    Returns
+    -------
+    Picture
+        An Altair chart.
+
+    Raises
+    ------
+    Forbidden
+        If this is no release.
+    ParameterError
+        If an option is unknown or outside its range, or no function draws this kind of answer.
+    """
     if not isinstance(release, Release):
         refused(release, "a Release")
     if release.answer.chart not in CHARTS:

@@ -18,7 +18,23 @@ SHORT = 12
 
 @plain_arguments
 def of_release(release: Release) -> str:
-    """What a notebook shows for a release in a cell's last line."""
+    """Return the table that a notebook shows for a release in a cell's last line.
+
+    Parameters
+    ----------
+    release : Release
+        A release or a teaching draw.
+
+    Returns
+    -------
+    str
+        HTML, escaped.
+
+    Raises
+    ------
+    UnknownArgument
+        If the release is left out.
+    """
     return table(release, most=SHORT)
 
 

@@ -34,6 +34,19 @@ DONE = (
     "Question.sum",
     "Session",
     "Unit",
+    "charts.error_against_epsilon",
+    "charts.heat_map",
+    "charts.histogram",
+    "charts.noise_law",
+    "charts.of_combined",
+    "charts.of_derived",
+    "charts.of_marginal",
+    "charts.of_release",
+    "charts.ranked",
+    "charts.record",
+    "charts.register",
+    "charts.small_multiples",
+    "charts.table_of_release",
     "combine",
     "datasets.doctor_visits",
     "datasets.flights",
@@ -50,6 +63,7 @@ DONE = (
     "sources.ibis",
     "sources.spark",
     "teaching",
+    "traceback",
 )
 """The classes and functions whose docstrings have the form. A name is added here, and none is taken out."""
 
