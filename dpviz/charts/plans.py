@@ -128,7 +128,7 @@ def noise_law(
     Forbidden
         If the first argument is of another kind.
     ParameterError
-        If an option is outside its range.
+        If an option is outside its range, or the mechanism states no error per bin.
 
     Notes
     -----

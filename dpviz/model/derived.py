@@ -96,23 +96,51 @@ def seeds(paid: Sequence[Paid]) -> str:
 
 @dataclass(frozen=True)
 class Derived:
-    """A value that was computed from paid answers, with the interval that holds the truth.
+    """Hold a value that was computed from paid answers, with the interval that holds the truth.
 
-    kind       what was asked
-    what       which bins it is about, in words
-    value      a fraction, or what encloses it; of a comparison the difference
-    low, high  both ends are inside; None where an end is open
-    how, rule  as of an error: exact, a proved bound, or numerical, and by which rule
-    off        of a numerical interval, by how much an end is too far out at most
-    beta       how often the interval may miss the truth
-    among      what it holds for: one question picked before looking, so many, or all of a kind
-    bias       the mean error of the value
-    paid       the answers it rests on
-    nouns      what is counted: person-years
-    remarks    what a reader must know besides, as sentences
-    cut        whether an end is that of what is public, and no error bar's
-    empty      whether no public limit lies within the error bar, which is then shown as it is
-    chance     of a comparison: the chance of so large a difference where the first is no larger than the second
+    Parameters
+    ----------
+    kind : {"sum", "range", "difference", "share", "comparison"}
+        The kind of question.
+    what : str
+        The bins that the value is about, in words.
+    value : Fraction or Between
+        The value, or two fractions that enclose it; of a comparison the difference.
+    low, high : Fraction or None
+        The ends of the interval, both inside; None where an end is open.
+    how : {"exact", "bound", "numerical"}
+        How the interval is known: exact, a proved bound, or numerical.
+    rule : str
+        The rule by which it is known.
+    off : Fraction or None
+        Of a numerical interval, by how much an end is too far out at most.
+    beta : Fraction
+        How often the interval may miss the truth.
+    among : {"one", "all"} or int
+        The questions that the interval holds for: one picked before looking, several, or all of a kind.
+    bias : Bias
+        The mean error of the value.
+    paid : tuple of Paid
+        The answers that the value rests on.
+    nouns : str
+        The noun of a count, in the plural.
+    remarks : tuple of str, optional
+        Further facts that a reader must know, as sentences.
+    cut : tuple of bool, optional
+        Whether each end is that of a public limit, and not of an error bar.
+    empty : bool, default False
+        Whether no public limit lies within the error bar, which is then shown as it is.
+    chance : Chance, optional
+        Of a comparison: the probability of so large a difference where the first count is no larger than the second.
+
+    Raises
+    ------
+    UnknownArgument
+        If a part is left out.
+
+    Notes
+    -----
+    `release.sum`, `range`, `difference`, `share` and `compare` make it. It costs nothing more.
     """
 
     kind: DerivedKind
@@ -135,6 +163,7 @@ class Derived:
 
     @property
     def interval(self) -> tuple[Fraction | None, Fraction | None]:
+        """Both ends of the interval; None where an end is open."""
         return self.low, self.high
 
     @property
@@ -216,7 +245,13 @@ class Derived:
         return f"Rests on {' and '.join(one.text for one in self.paid)}{free}.{seeds(self.paid)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Every part as plain texts, as a page or a report takes it."""
+        """Return every part as plain texts, as a page or a report takes it.
+
+        Returns
+        -------
+        dict
+            Texts, truth values and lists of texts.
+        """
         value = self.value
         return {
             "kind": self.kind,
@@ -250,22 +285,80 @@ class Derived:
         return found if self.chance is None else {**found, "chance": self.chance.value.high}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row: what it is about, value, low, high, and how these are known."""
+        """Return a frame of one row.
+
+        Returns
+        -------
+        DataFrame
+            The subject, value, low, high, and how these are known. A comparison has its chance, too.
+        """
         return DerivedTable((self,)).to_frame()
 
     @single_arguments
     def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Write the row of `to_frame` as CSV below comment lines; see `DerivedTable.to_csv`."""
+        """Write the row of `to_frame` as CSV below comment lines.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+
+        See Also
+        --------
+        dpviz.Release.to_csv : how labels and numbers are written, and the calls that read them.
+        """
         return DerivedTable((self,)).to_csv(path)
 
     @single_arguments
     def save(self, path: str | Path) -> Path:
-        """Write the value to a file that `dv.load_derived` reads; see `DerivedTable.save`."""
+        """Write the value to a file that `dv.load_derived` reads. The file holds public parts only.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, as JSON.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+        """
         return saved(path, {"rows": [self.to_json()], "alone": True})
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart of the value with its interval; see `dpviz.charts.of_derived`."""
+        """Draw the value with its interval as an Altair chart; see `dpviz.charts.of_derived`.
+
+        Parameters
+        ----------
+        **options
+            Options of that chart.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return DerivedTable((self,)).chart(**options)
 
     def _repr_html_(self) -> str:
@@ -320,8 +413,13 @@ class DerivedTable(Sequence[Derived]):
         return iter(self.rows)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each: what it is about, value, low, high, and how these are known. A comparison has its chance,
-        too."""
+        """Return one row for each value.
+
+        Returns
+        -------
+        DataFrame
+            The subject, value, low, high, and how these are known. A comparison has its chance, too.
+        """
         import pandas as pd
 
         names = None if self.rows else ("what", "value", "low", "high", "how")
@@ -329,11 +427,18 @@ class DerivedTable(Sequence[Derived]):
         return marked(frame, *(one for row in self.rows for one in row.paid))
 
     def to_json(self) -> list[dict[str, Any]]:
+        """Return every value as plain texts.
+
+        Returns
+        -------
+        list of dict
+            One for each value, as `Derived.to_json` returns it.
+        """
         return [row.to_json() for row in self.rows]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be known besides the numbers, each sentence once: remarks, bias, and the answers they rest on."""
+        """The remarks, the bias, and the answers that the values rest on, each sentence once."""
         said = dict[str, None]()
         for row in self.rows:
             said |= dict.fromkeys([*row._more, f"{row.bias_text[:1].upper()}{row.bias_text[1:]}.", row.rests_on])
@@ -399,7 +504,23 @@ class DerivedTable(Sequence[Derived]):
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart of the values with their intervals; see `dpviz.charts.of_derived`."""
+        """Draw the values with their intervals as an Altair chart; see `dpviz.charts.of_derived`.
+
+        Parameters
+        ----------
+        **options
+            Options of that chart.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return pkgutil.resolve_name("dpviz.charts:of_derived")(self, **options)
 
     def _repr_html_(self) -> str:

@@ -176,15 +176,48 @@ class Marginal(DerivedTable):
         return Marginal, (self.rows, self.columns, self.labels, self.axes, None)
 
     def asked(self, columns: Sequence[str], among: Among) -> Marginal | None:
-        """The marginal of these columns, for so many questions at once; None where it cannot be asked for any more."""
+        """Ask for the marginal of these columns, for several questions at once.
+
+        Parameters
+        ----------
+        columns : list of str
+            The columns that are kept.
+        among : {"one", "all"} or int
+            The questions that the intervals hold for.
+
+        Returns
+        -------
+        Marginal or None
+            None where a copy no longer knows the answer that it was read from.
+
+        Raises
+        ------
+        DomainError
+            If the answer does not have these columns.
+        """
         if (tuple(columns), among) == (self.columns, self[0].among):
             return self
         return None if self.again is None else self.again(columns, among)
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:
-        """An Altair chart: bars with both their error bars for one column, a map for two; see
-        `dpviz.charts.of_marginal`. Of more columns there is the table."""
+        """Draw bars with both their error bars for one column, or a map for two; see `dpviz.charts.of_marginal`.
+
+        Parameters
+        ----------
+        **options
+            Options of that chart.
+
+        Returns
+        -------
+        altair.Chart
+            The chart.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
         return pkgutil.resolve_name("dpviz.charts:of_marginal")(self, **options)
 
     @property
@@ -194,7 +227,13 @@ class Marginal(DerivedTable):
         return {**super()._body, "columns": list(self.columns), "labels": cells, "axes": axes}
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each cell: its label in each kept column, value, low, high, and how these are known."""
+        """Return one row for each cell.
+
+        Returns
+        -------
+        DataFrame
+            The label in each kept column, value, low, high, and how these are known.
+        """
         frame = super().to_frame().drop(columns="what")
         for place, name in enumerate(self.columns):
             title = name if name not in frame.columns else f"{name} (label)"
