@@ -321,7 +321,13 @@ class Question(metaclass=NamedClass):
         return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 
     def in_parts(self) -> list[Question]:
-        """The same question about each part, in their order."""
+        """Return the same question about each part, in their order.
+
+        Returns
+        -------
+        list of Question
+            One question for each part of `by`.
+        """
         assert self.by is not None and self.part is None
         if isinstance(self.by, Partition):
             return [replace(self, part=part) for part in range(self.by.size)]
@@ -335,18 +341,18 @@ class Question(metaclass=NamedClass):
 
     @property
     def parts_salt(self) -> str:
-        """What the digests begin with by which a unit keeps its parts: the same for every question about them."""
+        """The salt of the digests by which a unit keeps its parts: the same for every question about them."""
         assert self.partition is not None
         return sha256(canonical({"parts": self.partition.domain.to_json()})).hexdigest()[:16]
 
     @property
     def filtered(self) -> bool:
-        """Whether rows may be left out that have a bin: by a filter, or because one part alone is asked."""
+        """Whether rows that have a bin may be left out: by a filter, or because one part alone is asked."""
         return bool(self.where) or self.part is not None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that is read."""
+        """The columns that are read."""
         beside = () if self.by is None else self.by.columns
         return tuple(dict.fromkeys([*self.domain.columns, *self.aggregate.columns, *self.where, *beside]))
 
@@ -357,10 +363,17 @@ class Question(metaclass=NamedClass):
 
     @property
     def bins(self) -> int:
-        """How many bins there are. Raises DomainError where the keys are not declared."""
+        """The number of bins. Raises DomainError where the keys are not declared."""
         return self.domain.size
 
     def to_json(self) -> dict[str, Any]:
+        """Return the saved form.
+
+        Returns
+        -------
+        dict
+            The domain, the filter, and the aggregate and the parts where there are any.
+        """
         filters = filters_json(self.where)
         parts: dict[str, Any] = {} if self.by is None else {"by": self.by.to_json()}
         parts |= {} if self.part is None else {"part": str(self.part)}
@@ -369,7 +382,23 @@ class Question(metaclass=NamedClass):
     @classmethod
     @plain_arguments
     def from_json(cls, data: Mapping[str, Any]) -> Question:
-        """The question that `to_json` wrote. What it did not write is refused."""
+        """Read the question that `to_json` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            The saved form.
+
+        Returns
+        -------
+        Question
+            The same question.
+
+        Raises
+        ------
+        ParameterError
+            If the data are not what `to_json` writes.
+        """
         parts = set(data) - {"aggregate", "by", "part"} if isinstance(data, Mapping) else set()
         if parts != {"domain", "where"} or not isinstance(data["where"], Mapping):
             rule = "a saved question must have a domain and a filter, perhaps an aggregate and parts, and nothing else"
@@ -383,11 +412,18 @@ class Question(metaclass=NamedClass):
         return cls(Domain.from_json(data["domain"]), filters, aggregate, by, part)
 
     def canonical(self) -> bytes:
-        """The bytes that name this question; part of a release's idempotency key."""
+        """Return the bytes that name the question; part of the key of a release.
+
+        Returns
+        -------
+        bytes
+            Canonical JSON.
+        """
         return canonical(self.to_json())
 
     @property
     def id(self) -> str:
+        """A digest of the question, of 16 hexadecimal digits."""
         return sha256(self.canonical()).hexdigest()[:16]
 
     @property
@@ -421,8 +457,25 @@ class Question(metaclass=NamedClass):
         return "" if self.by is None or self.part is not None else f"for each {self.by.each}"
 
     def nouns(self, unit: Unit) -> str:
-        """What a value is a number of: `person-years`, or of a sum its column.
+        """Return the noun of a value: `person-years`, or of a sum its column.
 
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, for its noun.
+
+        Returns
+        -------
+        str
+            The noun, in the plural.
+
+        Raises
+        ------
+        UnknownArgument
+            If an argument is left out.
+
+        Examples
+        --------
         >>> months = Domain.integers(1, 12, column="month")
         >>> Question(months).nouns(Unit()), Question.sum("paid_hours", by=months, low=0, high=9, step=1).nouns(Unit())
         ('rows', 'paid hours')
@@ -430,6 +483,23 @@ class Question(metaclass=NamedClass):
         return self.aggregate.nouns(unit.nouns)
 
     def sentence(self, unit: Unit) -> str:
+        """Return the question as a sentence.
+
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, for its noun.
+
+        Returns
+        -------
+        str
+            The sentence.
+
+        Raises
+        ------
+        UnknownArgument
+            If an argument is left out.
+        """
         return self._of_each(self.aggregate.sentence(self.domain, unit.nouns, self.where_text))
 
     def _of_each(self, sentence: str) -> str:
@@ -438,8 +508,27 @@ class Question(metaclass=NamedClass):
         return f"{each[:1].upper()}{each[1:]}: {sentence[:1].lower()}{sentence[1:]}" if each else sentence
 
     def title(self, unit: Unit, which: str = "") -> str:
-        """What is answered, for a heading; `which` says more of it, before the filter.
+        """Return the subject of the answer, for a heading.
 
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, for its noun.
+        which : str, optional
+            Says more of the subject, before the filter.
+
+        Returns
+        -------
+        str
+            The heading.
+
+        Raises
+        ------
+        UnknownArgument
+            If an argument is left out.
+
+        Examples
+        --------
         >>> Question(Domain.integers(0, 40, column="visits")).title(Unit(noun="person-year"), "sorted")
         'Visits per person-year, sorted'
         """
@@ -447,7 +536,25 @@ class Question(metaclass=NamedClass):
         return ", ".join(filter(None, parts))
 
     def ranked_sentence(self, unit: Unit, max_items: int) -> str:
-        """The same question where the answer names items instead of counting every bin."""
+        """Return the question as a sentence where the answer names items instead of counting every bin.
+
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, for its noun.
+        max_items : int
+            The most items that come.
+
+        Returns
+        -------
+        str
+            The sentence.
+
+        Raises
+        ------
+        UnknownArgument
+            If an argument is left out.
+        """
         among = f" {self.where_text}" if self.where_text else ""
         items = self.domain.items
         known = f", out of {self.domain.choices}" if self.domain.declared else f"; no list of all {items} is needed"
@@ -455,8 +562,29 @@ class Question(metaclass=NamedClass):
         return self._of_each(f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}.")
 
     def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True, among: str = "") -> str:
-        """`Destination, top 10 by aircraft`, or `up to 10` where the order says nothing; `top 120 of all parts` where
-        parts share the places."""
+        """Return the heading of a list: `Destination, top 10 by aircraft`.
+
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, for its noun.
+        max_items : int
+            The most items that come.
+        ordered : bool, default True
+            Whether the order counts: `top 10`, else `up to 10`.
+        among : str, optional
+            Says more of the places: `top 120 of all parts` where parts share them.
+
+        Returns
+        -------
+        str
+            The heading.
+
+        Raises
+        ------
+        UnknownArgument
+            If an argument is left out.
+        """
         column = self.domain.columns_text.replace("_", " ")
         places = " ".join(filter(None, ("top" if ordered else "up to", f"{max_items:,}", among)))
         heading = f"{column[:1].upper()}{column[1:]}, {places} by {unit.nouns}"
@@ -464,7 +592,7 @@ class Question(metaclass=NamedClass):
 
     @property
     def python(self) -> str:
-        """The call that makes it; of a question that counts without its filter, which stands beside it."""
+        """The call that makes the question; of a question that counts without its filter, which stands beside it."""
         return self.aggregate.python(self.domain, self._where)
 
     @property
@@ -473,7 +601,18 @@ class Question(metaclass=NamedClass):
         return self._where if self.aggregate.counts else ""
 
     def check_counts(self, who: str) -> None:
-        """Refuse, for a mechanism or an engine that counts, a question for anything else."""
+        """Refuse, for a mechanism or an engine that counts, a question for anything else.
+
+        Parameters
+        ----------
+        who : str
+            The name of the mechanism or the engine, for the refusal.
+
+        Raises
+        ------
+        ParameterError
+            If the question asks for something else.
+        """
         if not self.aggregate.counts:
             raise ParameterError.of(
                 f"a question for {self.aggregate.noun}",
@@ -483,7 +622,18 @@ class Question(metaclass=NamedClass):
 
     @single_arguments
     def check_records(self, who: str) -> None:
-        """Refuse, for a mechanism that draws records, a question for anything else."""
+        """Refuse, for a mechanism that draws records, a question for anything else.
+
+        Parameters
+        ----------
+        who : str
+            The name of the mechanism or the engine, for the refusal.
+
+        Raises
+        ------
+        ParameterError
+            If the question asks for something else.
+        """
         who = who if type(who) is str else kind_of(who)
         if self.aggregate.additive:
             raise ParameterError.of(
@@ -494,7 +644,20 @@ class Question(metaclass=NamedClass):
 
     @single_arguments
     def check_bits(self, who: str) -> None:
-        """Refuse, for what draws or counts records of bits, a question for anything else."""
+        """Refuse, for a mechanism of records of bits, a question for anything else.
+
+        Parameters
+        ----------
+        who : str
+            The name of the mechanism, for the refusal.
+
+        Raises
+        ------
+        ParameterError
+            If the question asks for something else than records.
+        DomainError
+            If a column has not two labels.
+        """
         who = who if type(who) is str else kind_of(who)
         self.check_records(who)
         for factor in self.domain.factors:
@@ -506,7 +669,18 @@ class Question(metaclass=NamedClass):
                 )
 
     def check_adds(self, who: str) -> None:
-        """Refuse, for an engine that adds up rows in each bin, a question for anything else."""
+        """Refuse, for an engine that adds up rows in each bin, a question for anything else.
+
+        Parameters
+        ----------
+        who : str
+            The name of the mechanism or the engine, for the refusal.
+
+        Raises
+        ------
+        ParameterError
+            If the question asks for something else.
+        """
         who = who if type(who) is str else kind_of(who)
         if not self.aggregate.additive:
             raise ParameterError.of(
