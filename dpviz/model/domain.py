@@ -103,6 +103,7 @@ class Domain(metaclass=NamedClass):
 
     @property
     def columns(self) -> tuple[str, ...]:
+        """The columns of the bins."""
         raise NotImplementedError
 
     @property
@@ -135,40 +136,168 @@ class Domain(metaclass=NamedClass):
 
     @property
     def size(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         raise NotImplementedError
 
     def label(self, index: int) -> str:
-        """The label of bin `index`, as a reader sees it."""
+        """Return the label of a bin, as a reader sees it.
+
+        Parameters
+        ----------
+        index : int
+            The number of the bin, from 0.
+
+        Returns
+        -------
+        str
+            The label.
+
+        Raises
+        ------
+        UnknownArgument
+            If the number is left out.
+        """
         raise NotImplementedError
 
     def point(self, label: object) -> int | str:
-        """The bin that a label names, as an answer holds it: its number, or a text where the keys are unknown."""
+        """Return the bin of a label as an answer holds it.
+
+        Parameters
+        ----------
+        label : int, float, str or Fraction
+            A value, or the label of a bin.
+
+        Returns
+        -------
+        int or str
+            The number of the bin; a text where the keys are unknown.
+
+        Raises
+        ------
+        DomainError
+            If no bin has this label.
+        """
         return self.index(label)
 
     def name(self, point: int | str) -> str:
-        """The label of a bin as an answer holds it, as a reader sees it."""
+        """Return the label of a bin as an answer holds it, as a reader sees it.
+
+        Parameters
+        ----------
+        point : int or str
+            The bin as an answer holds it.
+
+        Returns
+        -------
+        str
+            The label.
+
+        Raises
+        ------
+        UnknownArgument
+            If the bin is left out.
+        """
         return point if isinstance(point, str) else self.label(point)
 
     def short_name(self, point: int | str) -> str:
-        """The same for an axis or a cell, where there is little room."""
+        """Return the label of a bin for an axis or a cell, where there is little room.
+
+        Parameters
+        ----------
+        point : int or str
+            The bin as an answer holds it.
+
+        Returns
+        -------
+        str
+            The short label.
+
+        Raises
+        ------
+        UnknownArgument
+            If the bin is left out.
+        """
         return self.name(point)
 
     def parts(self, point: int | str) -> tuple[str, ...]:
-        """The same, one label for each column."""
+        """Return the label of a bin in each column.
+
+        Parameters
+        ----------
+        point : int or str
+            The bin as an answer holds it.
+
+        Returns
+        -------
+        tuple of str
+            One label for each column.
+
+        Raises
+        ------
+        UnknownArgument
+            If the bin is left out.
+        """
         return (self.name(point),)
 
     def holds(self, points: Sequence[object]) -> bool:
-        """Whether an answer can hold all of these as bins."""
+        """Return whether an answer can hold all of these as bins.
+
+        Parameters
+        ----------
+        points : sequence of int or str
+            Bins as an answer holds them.
+
+        Returns
+        -------
+        bool
+            True where each is a bin of the domain.
+
+        Raises
+        ------
+        UnknownArgument
+            If the bins are left out.
+        """
         size = self.size
         return all(isinstance(point, int) and 0 <= point < size for point in points)
 
     def short_label(self, index: int) -> str:
-        """The label for an axis."""
+        """Return the label of a bin for an axis.
+
+        Parameters
+        ----------
+        index : int
+            The number of the bin, from 0.
+
+        Returns
+        -------
+        str
+            The label.
+
+        Raises
+        ------
+        UnknownArgument
+            If the number is left out.
+        """
         return self.label(index)
 
     def told(self, label: str) -> str:
-        """One of these labels as it stands on a page: names that somebody chose as they are, numbers with commas."""
+        """Return a label as it stands on a page: chosen names as they are, numbers with commas.
+
+        Parameters
+        ----------
+        label : str
+            A label of the domain.
+
+        Returns
+        -------
+        str
+            The text for the page.
+
+        Raises
+        ------
+        UnknownArgument
+            If the label is left out.
+        """
         return label
 
     @property
@@ -188,13 +317,13 @@ class Domain(metaclass=NamedClass):
 
     @property
     def each(self) -> str:
-        """What a bin is, after `each`: `month`, `number of visits`, `combination of month and city`."""
+        """The noun of one bin, after `each`: `month`, `number of visits`, `combination of month and city`."""
         words = self.columns_text.replace("_", " ")
         return f"combination of {words}" if len(self.columns) > 1 else f"number of {words}" if self.countable else words
 
     @property
     def items(self) -> str:
-        """What its bins are called where they are items of a list: `destinations`, `values of visits`."""
+        """The noun of several bins as items of a list: `destinations`, `values of visits`."""
         words = self.columns_text.replace("_", " ")
         if len(self.columns) > 1:
             return f"combinations of {words}"
@@ -206,6 +335,13 @@ class Domain(metaclass=NamedClass):
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
+        """Return the saved form.
+
+        Returns
+        -------
+        dict
+            The kind and the arguments of the call that makes the domain, as plain texts.
+        """
         raise NotImplementedError
 
     @property
@@ -214,28 +350,93 @@ class Domain(metaclass=NamedClass):
         return self
 
     def index(self, label: object) -> int:
-        """The bin that a value belongs to. For look-ups by a person: raises DomainError where there is none."""
+        """Return the number of the bin that a value belongs to.
+
+        Parameters
+        ----------
+        label : int, float, str or Fraction
+            A value, or the label of a bin.
+
+        Returns
+        -------
+        int
+            The number of the bin, from 0.
+
+        Raises
+        ------
+        DomainError
+            If no bin has this value.
+        """
         raise NotImplementedError
 
     def ends(self, low: object, high: object) -> tuple[int, int]:
-        """The bins that a range begins and ends with, by the labels that name its two ends."""
+        """Return the first and the last bin of a range.
+
+        Parameters
+        ----------
+        low, high : int, float, str or Fraction
+            The labels of its two ends.
+
+        Returns
+        -------
+        tuple of int
+            The numbers of both bins.
+
+        Raises
+        ------
+        DomainError
+            If no bin has one of the labels.
+        """
         return self.index(low), self.index(high)
 
     def run(self, labels: range) -> range | None:
-        """The bins of labels that are whole numbers in a row, where each has a bin of its own that follows the one
-        before; None where they must be asked for one by one."""
+        """Return the bins of whole numbers in a row, where each has a bin of its own that follows the one before.
+
+        Parameters
+        ----------
+        labels : range
+            The whole numbers.
+
+        Returns
+        -------
+        range or None
+            None where the labels must be looked up one by one.
+
+        Raises
+        ------
+        UnknownArgument
+            If the labels are left out.
+        """
         return None
 
     def several(self, labels: Sequence[object]) -> Sequence[int] | None:
-        """The bins of many labels, where they can be told at once; None where they must be asked for one by one."""
+        """Return the bins of many labels, where they can be found at once.
+
+        Parameters
+        ----------
+        labels : sequence
+            The labels.
+
+        Returns
+        -------
+        sequence of int or None
+            None where the labels must be looked up one by one.
+
+        Raises
+        ------
+        UnknownArgument
+            If the labels are left out.
+        """
         return None
 
     @property
     def labels(self) -> list[str]:
+        """The labels of all bins, in order."""
         return [self.label(index) for index in range(self.size)]
 
     @property
     def short_labels(self) -> list[str]:
+        """The labels of all bins for an axis, in order."""
         return [self.short_label(index) for index in range(self.size)]
 
     def __mul__(self, other: Domain) -> ProductDomain:
