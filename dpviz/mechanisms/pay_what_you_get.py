@@ -70,11 +70,9 @@ class PayWhatYouGet(Parameters):
         `epsilon_per_item`.
     delta : str, int, float or Fraction, default "1e-6"
         The delta of the price, in the session's unit.
-    epsilon_per_item : str, int, float or Fraction, optional
-        Instead of `epsilon`: the epsilon of one step under add-or-remove (a step costs twice that under replace-one).
-        `delta` is then that of one round, and the price follows.
-    delta_prime : str, int, float or Fraction, optional
-        With `epsilon_per_item`: the part of delta that composition adds; nothing by default.
+    epsilon_per_item, delta_prime : str, int, float or Fraction, optional
+        As for TopK: instead of `epsilon`, the epsilon of one step, and the part of delta that composition adds; `delta`
+        is then that of one question, and the price follows.
     accounting : {"safe", "paper", "zcdp"}, default "safe"
         "safe" (default, proved), "paper" (as printed; its proof has a gap) or "zcdp" (proved, smaller drift).
     domain_rule : {"positive", "strict", "paper"}, default "positive"

@@ -20,11 +20,11 @@ class ThresholdMaxProjection(BehindThreshold):
     epsilon : str, int, float or Fraction
         The price in the session's unit, of both parts together.
     keys : int, default 1000
-        About how many bins are not empty: public, and never from the data.
+        As for MaxProjection: public, and never from the data.
     delta : str, int, float or Fraction, optional
         As for Threshold: left out, it is pure, and the bins must be declared.
     split : str, int, float or Fraction, default "1/2"
-        The share of epsilon that the threshold gets.
+        The share of epsilon that the threshold gets, the buckets having the rest.
     room : str, int, float or Fraction, default 100
         As for MaxProjection; the cap of a bucket is the threshold.
 
