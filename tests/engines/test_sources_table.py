@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,9 +66,12 @@ def frames(folder: Path) -> Any:
 
 
 def memory(folder: Path) -> Any:
-    return dv.sources.ibis(
-        ibis.duckdb.connect().create_table("flights", pa.Table.from_pandas(FRAME, preserve_index=False))
-    )
+    backend = ibis.duckdb.connect()
+    backend.con.register("given", pa.Table.from_pandas(FRAME, preserve_index=False))
+    backend.con.execute("CREATE TABLE flights AS SELECT * FROM given")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of packages that do not know each other's versions
+        return dv.sources.ibis(backend.table("flights"))
 
 
 OPENED: dict[str, dict[str, Callable[[Path], Any]]] = {

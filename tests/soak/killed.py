@@ -31,11 +31,23 @@ PAY_WHAT_YOU_GET = dv.PayWhatYouGet(symbols=60, questions=30, epsilon_per_item=P
 PARTS = dv.Parts(MONTHS, epsilon="1/10", delta="1e-12")
 
 
+class Lists(KnownTop):
+    """A source that has a name of its own."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__({"": PLACES})
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+
 @dataclass(frozen=True)
 class World:
     """A data set with a unit, what is released of it, what is opened, and how a sub-session is asked."""
 
-    source: Callable[[], Any]
+    source: Callable[[str], Any]
     unit: dv.Unit
     releases: tuple[tuple[Any, Any, dict[str, Any]], ...]
     opening: Any = None
@@ -58,14 +70,14 @@ def worlds() -> dict[str, World]:
     records = dv.Question.records
     return {
         "lists": World(
-            lambda: KnownTop({"": PLACES}),  # which has a name of its own
+            Lists,
             dv.Unit("person", max_bins=2),
             (("dest", TOP, {}),),
             PAY_WHAT_YOU_GET,
             _list,
         ),
         "tables": World(
-            frame,
+            lambda _: frame(),
             dv.Unit("row", noun="person"),
             (
                 (MONTHS, dv.Dense(PRICE), {}),
@@ -85,7 +97,7 @@ def worlds() -> dict[str, World]:
             _part,
         ),
         "records": World(
-            frame,
+            lambda _: frame(),
             dv.Unit("row", relation="replace-one", n=50, noun="person"),
             (
                 (records([WORDS]), dv.SampleCategory(PRICE), {}),
@@ -99,11 +111,16 @@ def worlds() -> dict[str, World]:
 
 
 def opened(place: Path | str, world: str, epsilon: int = LEAST) -> Session:
-    """A session with the budget that is in force: another process may have raised it."""
+    """A session with the budget that is in force: another process may have raised it.
+
+    A server's ledgers are each about a data set of their own, for this machine remembers whose ledger is where.
+    """
     made = worlds()[world]
     try:
-        named = {"dataset": world} if made.source is frame else {}
-        return Session(made.source(), made.unit, dv.Budget(epsilon, "1/2"), place, **named)
+        name = world if isinstance(place, Path) else f"{world} of {place.rpartition('=')[2]}"
+        source = made.source(name)
+        own = None if isinstance(source, Lists) else name
+        return Session(source, made.unit, dv.Budget(epsilon, "1/2"), place, dataset=own)
     except CharterMismatch:
         if epsilon >= MOST:
             raise
