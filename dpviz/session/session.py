@@ -601,8 +601,8 @@ class Session(Custody):
 
         Parameters
         ----------
-        parameters : PayWhatYouGet or Parts
-            The parameters of the sub-session.
+        parameters : Opening
+            The parameters of the sub-session, as `dv.Parts(...)`.
 
         Returns
         -------
@@ -628,8 +628,8 @@ class Session(Custody):
 
         Parameters
         ----------
-        parameters : PayWhatYouGet or Parts
-            The parameters of the sub-session.
+        parameters : Opening
+            The parameters of the sub-session, as `dv.Parts(...)`.
         key : str, optional
             Any text: another sub-session of the same parameters, charged anew.
 
