@@ -224,7 +224,8 @@ class IbisSource(Unstored, Source):
     def probe(self) -> None:
         """Ask the engine something that reads no row, and look whether its files are those that were opened."""
         columns = columns_now(self._engine, self._given, self._shape)
-        if columns == "no answer" or (columns != "same" and not answers(self._engine)):
+        heard = columns == "same" and self._engine.answers_by_columns
+        if columns == "no answer" or not (heard or answers(self._engine)):
             raise _gone(
                 self.engine,
                 f"{self.engine} does not answer",

@@ -143,6 +143,9 @@ class Engine(Unstored):
         row."""
         return None
 
+    answers_by_columns = False
+    """Whether an engine that tells the columns of a table counts its rows, too. A Spark that was stopped does not."""
+
     def by_code_point(self, columns: Sequence[str]) -> set[str] | None:
         """The columns of texts that are known to be compared by code point; None where that must be tried."""
         return None
@@ -199,7 +202,7 @@ class DuckDB(Engine):
     """DuckDB in this process. One connection serves one query at a time; whoever comes second waits."""
 
     name = "DuckDB"
-    reads_numbers = True
+    reads_numbers = answers_by_columns = True
 
     def touch(self) -> None:
         """On a connection of its own, for the first one may be busy with its owner's query."""
