@@ -67,14 +67,16 @@ class Outcome:
 
 
 def environment() -> dict[str, str]:
-    """The environment of every suite: the user's own Jupyter and IPython settings stay out of it, and what Python
-    compiles is kept beside what suites print, for the many processes that tests start."""
+    """The environment of every suite: the user's own Jupyter and IPython settings stay out of it, and so does what this
+    machine remembers of ledgers, for the lessons begin theirs anew each time. What Python compiles is kept beside what
+    suites print, for the many processes that tests start."""
     private = OUTPUT / "jupyter"
     private.mkdir(parents=True, exist_ok=True)  # IPython makes a folder of its own, but not the one above it
     folders = {name: str(private / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     others = ("JUPYTER", "IPYTHON", "PYTHONPATH", "PYTEST_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     folders["PYTHONPYCACHEPREFIX"] = str(OUTPUT / "compiled")
+    folders["XDG_STATE_HOME"] = str(OUTPUT / "state")
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), kept.get("PATH", "")])
     return kept | folders | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
 

@@ -191,3 +191,9 @@ def test_a_suite_may_take_longer_where_others_want_the_processors_and_never_twic
     assert suites.allowed(load=6.0, processors=2) == 1.5 * suites.LONGEST
     assert suites.allowed(load=90.0, processors=2) == 2 * suites.LONGEST
     assert suites.allowed(load=6.0, processors=8) == suites.LONGEST
+
+
+def test_suites_know_nothing_of_what_this_machine_remembers_of_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout in another folder, or an earlier run in this one, has begun the ledgers of the same lessons."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/somebody/else")
+    assert Path(suites.environment()["XDG_STATE_HOME"]).is_relative_to(suites.OUTPUT)
