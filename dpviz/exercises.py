@@ -160,7 +160,7 @@ def exercise(
     wrong : dict
         By wrong answer the sentence that explains it: two of them at least, and of choices all.
     within : str, int, float or Fraction, default 0
-        How far a number may lie from an answer and still be taken for it.
+        The distance from an answer within which a number is taken for it.
 
     Returns
     -------

@@ -15,7 +15,7 @@ LOST: Final = (
     f"type = 'INT96' OR precision > {MOST_DIGITS} OR logical_type LIKE 'Float16%'"
     " OR converted_type = 'TIMESTAMP_MILLIS' OR logical_type LIKE 'Timestamp%MILLIS=MilliSeconds%'"
 )
-"""Of which types DuckDB makes others. INT96, which is an instant, comes as a plain time; a decimal of more digits than
+"""DuckDB makes other types of these. INT96, which is an instant, comes as a plain time; a decimal of more digits than
 DuckDB has, as a float; a float of 16 bits as one of 32, which prints other decimals; milliseconds as microseconds."""
 
 

@@ -287,8 +287,8 @@ class Release(Askable):
         Returns
         -------
         tuple of str
-            How far below the true count of its last rank a named item may lie, and what the end of the list says and
-            does not say. Empty for an answer with a value per row, where each row has its interval.
+            The distance below the true count of its last rank at which a named item may lie, and the meaning of the end
+            of the list. Empty for an answer with a value per row, where each row has its interval.
 
         Raises
         ------

@@ -22,7 +22,7 @@ class SamplingExplorer(Explorer):
     epsilon : str, int, float or Fraction, default 1
         The price of one draw, for replacing one record, 1/100 to 3; bits are drawn with delta = 10**-6 besides.
     alpha : str, int, float or Fraction, default "1/20"
-        How far one draw may be off in total variation, 1/1000 to 3/10.
+        The total variation by which one draw may be off, 1/1000 to 3/10.
     n : int, default 50
         The number of records for the pictures of two labels, 5 to 500.
     p : str, int, float or Fraction, default "2/5"

@@ -89,7 +89,7 @@ def described(section: str) -> set[str]:
 
 
 def faults(call: Callable[..., Any], name: str) -> list[str]:
-    """What the docstring of one call lacks."""
+    """The sections that the docstring of one call lacks."""
     text = call.__doc__
     if not text:
         return [f"{name} has no docstring"]

@@ -317,13 +317,13 @@ class Container:
         return {"float16": 11, "float32": 24, "float64": 53}.get(kind, 999) if self.sql and not self.texts else 999
 
     def holds(self, kind: str) -> str:
-        """What a column is: a number, a flag, a text; a time, or anything that cannot be counted."""
+        """The kind of a column: a number, a flag, a text; a time, or anything that cannot be counted."""
         if kind in self.refused:
             return "refused"
         return "text" if self.texts or kind in self.objects else TYPES[kind].holds
 
     def asked_as(self, types: Mapping[str, str]) -> dict[str, str]:
-        """What is asked of columns: also what is refused, as somebody would who sees their types."""
+        """The questions about columns, also those that are refused, as somebody asks them who sees the types."""
         return {name: TYPES[kind].holds if kind in self.refused else self.holds(kind) for name, kind in types.items()}
 
     def value(self, kind: str, value: Any) -> Any:

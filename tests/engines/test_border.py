@@ -24,7 +24,7 @@ from tests.engines.server import on_postgres
 from tests.ledger.server import Server
 
 TABLES = {"pandas": 40, "pandas of Arrow": 40}
-"""So many tables of a container, each with some questions; two of those for which an engine must start."""
+"""Tables of each container, with some questions each; two of those for which an engine must start."""
 POSTGRES = Container(
     sources.duckdb, ["int8", "int16", "int32", "int64", "float32", "float64", "bool", "text", "timestamp us"]
 )
@@ -92,7 +92,7 @@ def test_a_session_releases_what_was_counted() -> None:
 
 
 def found(name: str, tables: int) -> str:
-    """What the first case says in which a container is wrong; empty where it is right in all of them."""
+    """The words of the first case in which a container is wrong; empty where it is right in all of them."""
     for at in range(tables):
         try:
             case(f"twin {at}", CONTAINERS[name], name, 6)
