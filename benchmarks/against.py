@@ -68,6 +68,9 @@ def _releases(what: str, folder: Path) -> Work:
 
 def _jobs(what: str, folder: Path) -> Work:
     """A job from the start of a new Python to its values, in a folder of its own each time."""
+    from benchmarks.measured import with_compiled_files
+
+    environment = with_compiled_files(folder)
     script, data = Path(__file__).with_name("job_scripts.py"), written(what.partition("_")[0])
     runs = iter(range(10**9))
 
@@ -76,7 +79,9 @@ def _jobs(what: str, folder: Path) -> Work:
         place.mkdir()
         (place / data.name).symlink_to(data)
         command = [sys.executable, str(script), what, str(place / data.name)]
-        subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=place)
+        subprocess.run(
+            command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd=place, env=environment
+        )
 
     return cold
 
