@@ -87,7 +87,7 @@ def _jobs(what: str, folder: Path) -> Work:
 
 
 def written(job: str) -> Path:
-    """What a job reads; written once."""
+    """The file that a job reads, written once."""
     import dpviz as dv
 
     path = DATA / f"{job}.csv"

@@ -1,4 +1,4 @@
-"""What a kernel does until it is killed, and all that was ever seen of it, held against its ledger."""
+"""A kernel that works until it is killed, and the witnesses of all its answers, which are held against its ledger."""
 
 from __future__ import annotations
 

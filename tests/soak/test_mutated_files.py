@@ -33,7 +33,7 @@ ODD: tuple[Any, ...] = (
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[bytes]]:
-    """What is altered: answers of every kind, tables of derived values, and ledgers."""
+    """The files that are altered: answers of every kind, tables of derived values, and ledgers."""
     folder = tmp_path_factory.mktemp("kept")
     found: dict[str, list[bytes]] = {"answer": [], "derived": [], "ledger": []}
     for world, made in worlds().items():
@@ -105,7 +105,7 @@ def parts_altered(content: bytes, chance: random.Random) -> bytes:
 
 
 def shown(read: Any) -> None:
-    """What a person does with what was read."""
+    """Show an answer in every way that a person has."""
     repr(read), read._repr_html_()
     if isinstance(read, dv.Release) and not read.labels and not read.terms.law.once and not read.answer.more:
         return

@@ -228,7 +228,7 @@ type Column = Read<typeof readColumn>;
 const readSome = shape({ id: text, parts: list((value) => value) });
 export type Parts = Read<typeof readSome>;
 
-/** What a view writes of its columns: the bytes, and which result they belong to; nothing where the result has none. */
+/** The bytes of the columns of a result, and which result it is; null where the result has none. */
 export const readParts: Reader<Parts | null> = (value, where) =>
     typeof value === "object" && value !== null && Object.keys(value).length === 0 ? null : readSome(value, where);
 

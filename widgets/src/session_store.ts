@@ -89,7 +89,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** Something was ordered here, and its answer has not come. */
     #ordered = false;
 
-    /** What is being declared, by the form it is declared in: the plan on show is of another question. */
+    /** The declarations that are open, by their forms: the plan on show is of another question. */
     readonly #declared = new Map<object, string>();
 
     planFault: string | null = null;
@@ -497,7 +497,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return records || on?.records === true ? this.planAny(question, records) : this.plan({ question });
     }
 
-    /** What is being declared in a form that is open; empty where none is. */
+    /** The words for the declaration that is open; empty where none is. */
     get declaring(): string {
         return [...this.#declared.values()].at(-1) ?? "";
     }

@@ -222,7 +222,7 @@ test("without a kernel nothing is on offer", async () => {
     expect(["ask-for", "column", "bins"].map((name) => select(name).disabled)).toEqual([true, true, true]);
 });
 
-/** What the release pane says and offers. */
+/** The release pane. */
 const pane = (): HTMLElement => shown.el.querySelector<HTMLElement>(".dp-release")!;
 const live = (): boolean => [...pane().querySelectorAll("button.dp-pay")].some((one) => one.getAttribute("aria-disabled") !== "true" && !one.classList.contains("dp-off"));
 
