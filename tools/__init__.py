@@ -1,1 +1,1 @@
-"""What the Makefile calls. None of it ships."""
+"""Programs that the Makefile calls. None of it ships."""

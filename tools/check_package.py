@@ -34,7 +34,7 @@ def package() -> set[str]:
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
-    """What a wheel installs, its own records apart."""
+    """List the files that a wheel installs, its own records apart."""
     with zipfile.ZipFile(wheel) as archive:
         return {name: archive.read(name) for name in archive.namelist() if ".dist-info/" not in name}
 

@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def report(rows: list[str], seconds: float) -> str:
-    """What a whole run found, and where."""
+    """Report what a whole run found, and where."""
     told = (
         f"Written by `make soak` on {datetime.now(UTC):%Y-%m-%d}: Python {platform.python_version()}, "
         f"{platform.system()} on {platform.machine()}, {seconds:.0f} s. All of it passed."

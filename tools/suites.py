@@ -1,7 +1,7 @@
 """Every check that CI runs, two at a time: `python -m tools.suites [name ...]`.
 
-Each suite is a list of commands, run in order until one fails. What a suite prints appears when it has finished, and
-is kept in test-output/. The exit code is the number of suites that failed.
+Each suite is a list of commands, run in order until one fails. The output of a suite appears when it has finished,
+and is kept in test-output/. The exit code is the number of suites that failed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOGETHER = ("--numprocesses=2", "--dist=worksteal")
 """Two processes, each with half of the files, so that a file's fixtures are made once; who is done first helps out."""
 
 ELSEWHERE = ("tests/browser", "tests/canary", "tests/kept", "tests/soak", "tests/engines/test_spark.py")
-"""What the suite of units leaves to others: a browser and a cluster are started once, not once for each process."""
+"""Tests that the suite of units leaves to others: a browser and a cluster start once, not once for each process."""
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
@@ -53,7 +53,12 @@ SUITES: dict[str, list[Sequence[str]]] = {
         ("npm", "--prefix", "widgets", "run", "--silent", "test"),
         ("python", "-m", "tools.check_bundle"),
     ],
-    "style": [("ruff", "check", "--quiet"), ("ruff", "format", "--check", "--quiet"), ("mypy",)],
+    "style": [
+        ("ruff", "check", "--quiet"),
+        ("ruff", "format", "--check", "--quiet"),
+        ("mypy",),
+        ("python", "-m", "tools.measure_house"),
+    ],
     "package": [("python", "-m", "tools.check_package")],
 }
 
@@ -68,8 +73,8 @@ class Outcome:
 
 def environment() -> dict[str, str]:
     """The environment of every suite: the user's own Jupyter and IPython settings stay out of it, and so does what this
-    machine remembers of ledgers, for the lessons begin theirs anew each time. What Python compiles is kept beside what
-    suites print, for the many processes that tests start."""
+    machine remembers of ledgers, for the lessons begin theirs anew each time. Compiled files of Python are kept beside
+    what suites print, for the many processes that tests start."""
     private = OUTPUT / "jupyter"
     private.mkdir(parents=True, exist_ok=True)  # IPython makes a folder of its own, but not the one above it
     folders = {name: str(private / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
@@ -94,7 +99,7 @@ def left(started: float) -> float:
 
 
 def obey(command: Sequence[str], stream: TextIO, started: float) -> bool:
-    """Run one command; true when it succeeded in time. What it started ends with it."""
+    """Run one command; true when it succeeded in time. Processes that it started end with it."""
     print(f"$ {' '.join(command)}", file=stream, flush=True)
     quiet = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, env=environment(), start_new_session=True, **quiet) as process:

@@ -1,7 +1,7 @@
 """The programs that the tests drive: Chromium, a PostgreSQL server, a Java runtime for Spark, R.
 
-Run as `python -m tools.system`. What is missing is installed by apt where that is possible; a machine that still lacks
-one fails here and says what to install. It never passes by leaving tests out.
+Run as `python -m tools.system`. Missing programs are installed by apt where that is possible; a machine that still
+lacks one fails here and says what to install. It never passes by leaving tests out.
 """
 
 from __future__ import annotations
