@@ -154,7 +154,7 @@ MEASURES = (
     Measure("members of the largest protocol", largest_protocol, 54, 15),
     Measure("class names defined more than once", repeated_class_names, 37, 0),
     Measure("files in widgets/src itself", flat_files, 109, 20),
-    Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 2816, 900),
+    Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),
     Measure("words of README", words("README.md"), 3962, 3000),
     Measure("words of CHANGELOG", words("CHANGELOG.md"), 13000, 2000),
     Measure("sentences that begin with a clause, in dpviz", hidden_subjects("dpviz"), 829, 0),

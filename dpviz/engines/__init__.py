@@ -1,4 +1,20 @@
-"""Where counts come from: private data behind a narrow interface. Each engine is one file with one `Source`."""
+"""Where counts come from: private data behind a narrow interface. Each engine is one file with one `Source`.
+
+`sources.py` is what a person calls. Sources are pandas, and SQL engines through Ibis: DuckDB, Spark and PostgreSQL;
+tables of SQLite and polars are read once, into a DuckDB of ours. The type of a column alone decides how it is read
+(`arrow_types.py` and, for types that DuckDB loses, `parquet_types.py`); decimals are compared as exact numbers
+(`decimals.py`). Intervals of one width are found by `equal_widths.py`, whose arithmetic is tried at every edge first.
+Sums are rounded by `steps.py`, the same operations everywhere. `bounding.py` decides which rows of a user count, in
+pandas with the digests of `digests.py`. CSV files are read by a rule of our own (`delimited.py`).
+
+Sparse counts in an SQL engine are counted while they are drawn from (`StreamedCounts` in `model/statistic.py`):
+Stability, PureSparse and KeyCount take them batch by batch and keep no more than the answer and a batch; all others
+take all of them, ascending. PureSparse draws for every bin as if it were empty before the first batch comes, and
+strikes out those that are met (`Contest` in `noise/order.py`; a second pass has a chance below 10^-13). Nobody compares
+all labels of such batches: the engine groups by whole numbers and texts alone, texts that it would merge are refused
+when the source is made and asked about before each query, and a bin that would be shown twice ends the release
+(`occupied.py`). Teaching sorts first (`Statistic.settled`), so that a seed gives one draw whatever the engine's order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,43 @@
-"""Mechanisms, one file each, and the registry that names them. A file is loaded when its mechanism is first used."""
+"""Mechanisms, one file each, and the registry that names them. A file is loaded when its mechanism is first used.
+
+A mechanism says which statistic it needs (`Kind.DENSE` or `Kind.SPARSE`), which shape of answer it gives, which law an
+answer is drawn from, and which measures of its error head the plan. The shape says how the answer is stored, read, put
+into words and drawn. Frames, charts, tables, reports and pages work on that protocol;
+`tests/architecture/test_rooms.py` finds code that knows a shape by name. `offers.json` is what pages list of each
+mechanism, so that a list loads none.
+
+Counts. `count_noise.py` is the noise on one count: its parameters, price and sampler. Dense, Stability, PureSparse and
+Compact are built on it. Dense and Tree also draw discrete Gaussian noise: `gaussian.py` is its price, and
+`Unit.l2_squared` and `tree.Spread.squares` bound how far one unit moves counts in L2. The deterministic cores of the
+papers are pure functions of uniform integers: `noise/finite.py`, `noise/sparse_strict.py`, `noise/empty_bin.py`,
+`noise/field.py`. `Domain.keys` declares no bins, so only mechanisms that never show an empty bin answer it.
+
+Sparse vectors. Threshold, ALP and ThresholdALP answer counts and sums in whole steps; `moves.py` bounds how far one
+unit moves them. A sketch (`model/answers/sketch.py`) is drawn by `noise/alp.py` and `noise/flips.py`; `laws/alp.py` has
+the law of an estimate and the exact price of a moved value, `fitting/unary.py` the estimators, `laws/alp_readers.py`
+the errors of the other estimators. `log_sketch` and `signed_sketch` are sketches that are read otherwise
+(`laws/log_encoding.py` is the table of logarithms). `cuts.py` is the noise and threshold of values that are shown,
+`look_ups.py` the parameters of look-ups, `model/laws/behind.py` the effect of a threshold on an error. MaxProjection
+and ThresholdMaxProjection answer buckets (`model/answers/buckets.py`, `noise/max_projection.py`), KeyCount one number.
+
+Records. SampleCategory, SampleBounded, SampleProduct and RandomisedRecord draw a record (`model/answers/records.py`,
+`model/laws/records.py`) from counts, from sums of columns, or from bits in a random order. `noise/category.py`,
+`product.py`, `response.py` and `gaussian.py` draw; `laws/category.py`, `bounded.py`, `product.py` and `gaussian.py` are
+the laws. `records.py` refuses samplers where the number of records is private.
+
+Lists. TopK and its relatives need `Top(rows)` and answer `Ranked` or `Chosen`. `ranked.py` holds the one table of the
+symbols that compete with the bottom symbol. `noise/race.py` draws all noise at once, `noise/peeling.py` symbol by
+symbol; the law is the same. `laws/top_k.py` enumerates it exactly; `laws/race.py` integrates it for pictures.
+
+Partitions. `groups.py` answers a question about each part (`Question.by`): another mechanism for every part, bound
+once, with a share of the price (`privacy/parallel.py`). Each part is counted as a question of its own
+(`Question.part`), one after the other (`Bound.counted`, `GroupedCounts`). `bounding.kept_parts` and
+`ibis_source._in_part` decide which parts a user keeps, by the digest of the partition, over all rows and before any
+filter. Two ways are bound elsewhere: `one_domain.py` asks once about the product of parts and bins and cuts up the
+answer and its law (`Answer.cut_up`, `StoredLaw.cut_up`); `opened_parts.py` is a plan for a `PayWhatYouGet`, which no
+release takes (`Bound.instead`). `parts.py` is the same for questions one after the other: a sub-session with a balance
+for each part.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,25 @@
 """The Python side of the components. The kernel computes and decides; the page draws.
 
 A component is imported when it is asked for: an explorer needs no session, and a teaching session no ledger.
+
+Messages are described in `widgets/PROTOCOL.md`. A plan sheet (`planning/sheet.py`) carries prices, errors and pictures
+for every value of the slider, as texts, so the page redraws by itself. `view.py` is what every widget is: only the
+kernel writes its traits; it carries a loader and names its program, one model in a kernel for all views that need it.
+`model.py` stands behind views that share what they show, which stands on one board, sent and saved once; `packing.py`
+deflates long texts. A kind of answer is drawn by the view registered for it, which may come as a bundle of its own
+(`views.py`).
+
+`dispatcher.py` takes every message of a page: named requests, checked in `messages.py`. Plans are computed on a thread
+of their own, and the latest wins: it cancels the one before it (`wanted.py`). Everything else, and all that is sent,
+goes through one `writer.py`, so a reply that names a token comes before any news of it. `session_model.py` and
+`sub_session_view.py` answer. Questions of several columns, and by parts, are made of bins that are known or declared
+(`offered.py`). `watching.py` follows a ledger while somebody looks: one thread looks at its head, another writes the
+`pulse` and, where the ledger moved, has the writer show it.
+
+`asking.py` passes further questions about a paid answer on, `combining.py` says what a second answer would gain,
+`saving.py` gives a long table in pieces, `drawing.py` draws further records, `lesson.py` shows public true counts
+beside a lesson's draws, and `carrying.py` is what a report carries of an answer to look-ups (`Answer.carried`), so that
+its page answers by itself.
 """
 
 from __future__ import annotations

@@ -15,6 +15,11 @@ postgres a ledger in one schema of a server, for a team: every word that is part
 locations  which of these a user means
 blobs    answers too large for a row, found by their hash
 ledger   `Ledger`: open, charge, finish; reserve and settle; look, verify, back up
+
+`memory` is what this machine remembers of a chain, in `~/.local/state/dpviz/ledgers` or where the system keeps such
+things, so that rows up to there are not read again. `earlier` is what is known of another ledger in the same place or
+about the same data set. `statements` puts each statement together once, and joins on a server what is written together;
+`packing` is how the text of a row lies in a file.
 """
 
 from __future__ import annotations
