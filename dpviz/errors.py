@@ -17,7 +17,24 @@ from dpviz.traces import Rendered
 
 
 class DpvizError(Rendered, Exception):
-    """Anything dpviz refuses. `value`, `rule` and `next_step` are plain text; nothing was changed."""
+    """The base of every refusal: plain texts that carry no data. Nothing was changed.
+
+    Parameters
+    ----------
+    message : str
+        The whole sentence.
+    value : str
+        The value that was refused, shortened.
+    rule : str
+        The rule that it breaks.
+    next_step : str
+        A way on.
+
+    Raises
+    ------
+    TypeError
+        If a part is given that errors do not have.
+    """
 
     def __init__(self, message: str, *, value: str = "", rule: str = "", next_step: str = "") -> None:
         super().__init__(message)
@@ -27,7 +44,27 @@ class DpvizError(Rendered, Exception):
 
     @classmethod
     def of(cls, value: object, rule: str, next_step: str) -> DpvizError:
-        """`rule, got value; next_step`, the usual sentence."""
+        """Make the usual sentence: `rule, got value; next_step`.
+
+        Parameters
+        ----------
+        value : object
+            The value that is refused; shown shortened.
+        rule : str
+            The rule that it breaks.
+        next_step : str
+            A way on.
+
+        Returns
+        -------
+        DpvizError
+            The error, to be raised.
+
+        Raises
+        ------
+        TypeError
+            If a part is missing.
+        """
         shown = short(value)
         message = f"{rule}, got {shown}; {next_step}"
         return cls(message, value=shown, rule=rule, next_step=next_step)
@@ -140,7 +177,25 @@ class ReleaseFormat(DpvizError):
 
     @classmethod
     def damaged(cls, rule: str, value: object = "something else") -> ReleaseFormat:
-        """Of stored bytes that are not what dpviz writes: the rule they break, and where to find them whole."""
+        """Make the error for stored bytes that dpviz does not write.
+
+        Parameters
+        ----------
+        rule : str
+            The rule that the bytes break.
+        value : object, default "something else"
+            What stands there, where that can be told.
+
+        Returns
+        -------
+        ReleaseFormat
+            The error, which says where to find the bytes whole.
+
+        Raises
+        ------
+        TypeError
+            If the rule is missing.
+        """
         damaged = cls.of(value, rule, "copy the file again, or read the release from the session that made it")
         assert isinstance(damaged, ReleaseFormat)
         return damaged
@@ -151,18 +206,47 @@ class Forbidden(DpvizError):
 
     @classmethod
     def sent(cls, rule: str, value: object) -> Forbidden:
-        """Of a message that no page of ours sends: a program of another version does, or somebody else."""
+        """Make the error for a message that no page of ours sends.
+
+        Parameters
+        ----------
+        rule : str
+            The rule that the message breaks.
+        value : object
+            What stands there, where that can be told.
+
+        Returns
+        -------
+        Forbidden
+            The error: a program of another version sent the message, or somebody else did.
+
+        Raises
+        ------
+        TypeError
+            If the rule is missing.
+        """
         forbidden = cls.of(value, rule, "reload the page, and run the cell that shows this again")
         assert isinstance(forbidden, Forbidden)
         return forbidden
 
 
 class ReleaseInterrupted(Rendered, KeyboardInterrupt):
-    """Ctrl-C during something that is paid for. It says what stays charged, and stops a loop: it is no `Exception`.
+    """Ctrl-C during something that is paid for. It is no `Exception`, so it stops a loop.
 
-    value, rule, next_step  as in every error of dpviz
-    number                  the ledger entry that was charged, as far as it is known
-    use                     which use of that entry, where the entry is a sub-session
+    Parameters
+    ----------
+    message : str
+        The whole sentence; it says what stays charged.
+    value : str
+        What was interrupted.
+    rule : str
+        The rule that holds for charges.
+    next_step : str
+        A way on.
+    number : int, optional
+        The ledger entry that was charged, as far as it is known.
+    use : int, optional
+        The use of that entry, where the entry is a sub-session.
     """
 
     def __init__(

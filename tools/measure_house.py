@@ -39,6 +39,7 @@ def incomplete_docstrings(root: Path) -> list[str]:
         f"{call.__module__}:{call.__qualname__}": call
         for name, thing in public.names()
         for _, call in members(name, thing)
+        if call.__module__.startswith("dpviz")  # not `index` and `count`, which every sequence has
     }
     return [lacks[0] for name, call in sorted(calls.items()) if (lacks := faults(call, name))]
 
@@ -148,7 +149,7 @@ class Measure:
 
 
 MEASURES = (
-    Measure("public calls with an incomplete docstring", incomplete_docstrings, 150, 0),
+    Measure("public calls with an incomplete docstring", incomplete_docstrings, 0, 0),
     Measure("public functions named by one word", one_word_functions, 73.9, 30, " %"),
     Measure("comment lines", comment_lines, 0.4, 3, " %", more_is_better=True),
     Measure("members of the largest protocol", largest_protocol, 54, 15),

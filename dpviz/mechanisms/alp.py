@@ -364,7 +364,25 @@ class ALP(Capped):
     hashing: Hashing = HASHING
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
-        """Fix the scale and the size. Raises ParameterError on public facts only."""
+        """Fix the scale and the size of the sketch.
+
+        Parameters
+        ----------
+        question : Question
+            Keys, or declared bins, whose values are looked up later.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SketchBound
+            Price, draw and error law of `ALP` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `ALP` cannot answer the question for this unit. Only public facts are looked at.
+        """
         moves, cap = self.begun(question, unit)
         part = part_for(self, self.total, cap, question, moves, LOW_CAP)
         price = self.guarantee(unit, part.paid, part.rule)

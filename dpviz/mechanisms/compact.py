@@ -149,7 +149,25 @@ class Compact(Parameters):
         return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
 
     def bind(self, question: Question, unit: Unit) -> CompactBound:
-        """Fix n, the sampler and the size of the field. Raises ParameterError on public facts only."""
+        """Fix n, the sampler and the size of the field.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins, of which few are occupied.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        CompactBound
+            Price, draw and error law of `Compact` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `Compact` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         bins = question.bins
         n = unit.n if self.cap is None else self.cap

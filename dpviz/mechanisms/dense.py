@@ -129,7 +129,25 @@ class Dense(Parameters):
             raise ParameterError.of("clamp=False", "the finite samplers clamp by construction", 'use base="exp"')
 
     def noise(self, unit: Unit, bins: int) -> BoundNoise | BoundGaussian:
-        """The noise on each of so many counts."""
+        """Fix the noise on each count.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+        bins : int
+            The number of counts.
+
+        Returns
+        -------
+        BoundNoise or BoundGaussian
+            The price, law and sampler of the noise.
+
+        Raises
+        ------
+        ParameterError
+            If the finite samplers need a public bound on counts and there is none.
+        """
         if self.delta is None:
             base: Any = self.base
             return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap).bind(unit.l1(bins), unit.n)
@@ -137,7 +155,25 @@ class Dense(Parameters):
         return BoundGaussian.of(self.epsilon, self.delta, unit.l2_squared(bins), limit)
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
-        """Fix sensitivity, noise law and clamp. Raises ParameterError on public facts only."""
+        """Fix the sensitivity, the law of the noise, and the clamp.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins, each of which gets noise.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        DenseBound
+            Price, draw and error law of `Dense` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `Dense` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         if question.bins > MOST_BINS:
             raise ParameterError.of(

@@ -78,7 +78,25 @@ class ExponentialTopK(Parameters):
     delta: Exact = parameter(reads=Probability(zero=True), default=0, label="δ, 0 for none")
 
     def bind(self, question: Question, unit: Unit) -> ExponentialTopKBound:
-        """Fix the step. Raises ParameterError on public facts only."""
+        """Fix the step.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins that compete for the list.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        ExponentialTopKBound
+            Price, draw and error law of `ExponentialTopK` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `ExponentialTopK` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         if question.bins > MOST_BINS:
             raise ParameterError.of(

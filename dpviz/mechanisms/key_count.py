@@ -81,7 +81,25 @@ class KeyCount(Parameters):
     )
 
     def bind(self, question: Question, unit: Unit) -> KeyCountBound:
-        """Fix the noise and the shift. Raises ParameterError on public facts only."""
+        """Fix the noise and the shift.
+
+        Parameters
+        ----------
+        question : Question
+            Keys, the number of which is released.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        KeyCountBound
+            Price, draw and error law of `KeyCount` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `KeyCount` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_adds(self.name)
         exponent = self.epsilon / occupied(question, unit)
         check_scale(Decay.exp(exponent))

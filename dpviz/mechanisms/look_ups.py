@@ -88,10 +88,49 @@ class Capped(Parameters):
         return self.cap
 
     def guarantee(self, unit: Unit, paid: Fraction, rule: str) -> Guarantee:
+        """State the price of a look-up.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+        paid : Fraction
+            The epsilon that is paid.
+        rule : str
+            The theorem that proves it, in words.
+
+        Returns
+        -------
+        Guarantee
+            The price.
+
+        Raises
+        ------
+        ParameterError
+            If the price is outside its range.
+        """
         return Guarantee(PureDP(paid), unit, rule, requested=self.epsilon)
 
     def begun(self, question: Question, unit: Unit) -> tuple[Moves, int]:
-        """How far one unit moves the values, and the cap in whole steps."""
+        """Bound how far one unit moves the values, and put the cap in whole steps.
+
+        Parameters
+        ----------
+        question : Question
+            The values that are looked up.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        tuple
+            The moves of one unit, and the cap.
+
+        Raises
+        ------
+        ParameterError
+            If the question and the parameters contradict each other.
+        """
         question.check_adds(self.name)
         return Moves.of(question, unit), math.ceil(self.cap / question.aggregate.step)
 
@@ -122,11 +161,49 @@ class BehindThreshold(PureOrNot):
         return self.epsilon - self.first
 
     def guarantee(self, unit: Unit, paid: Fraction, rule: str) -> Guarantee:
-        """The price of both parts."""
+        """Add up the price of the threshold and of the values behind it.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+        paid : Fraction
+            The epsilon of the values behind the threshold.
+        rule : str
+            The theorem for those values, in words.
+
+        Returns
+        -------
+        Guarantee
+            The price of both parts.
+
+        Raises
+        ------
+        ParameterError
+            If the sum is outside its range.
+        """
         return Guarantee(loss_of(paid, self.delta), unit, rule, requested=self.epsilon)
 
     def begun(self, question: Question, unit: Unit) -> tuple[Moves, Cut]:
-        """How far one unit moves the values, and the threshold."""
+        """Bound how far one unit moves the values, and fix the threshold.
+
+        Parameters
+        ----------
+        question : Question
+            The values that are looked up.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        tuple
+            The moves of one unit, and the threshold.
+
+        Raises
+        ------
+        ParameterError
+            If the question and the parameters contradict each other.
+        """
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
         return moves, cut_for(self.name, self.first, self.delta, question, unit, moves)

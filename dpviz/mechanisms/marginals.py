@@ -197,7 +197,25 @@ class Marginals(Parameters):
     delta: ExactOrNone = DELTA
 
     def bind(self, question: Question, unit: Unit) -> MarginalsBound:
-        """Fix the tables, their noise and their price. Raises errors of ours, on public facts only."""
+        """Fix the tables, their noise and their price.
+
+        Parameters
+        ----------
+        question : Question
+            A product of declared columns.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        MarginalsBound
+            Price, draw and error law of `Marginals` for this question and unit.
+
+        Raises
+        ------
+        DpvizError
+            If `Marginals` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         domain = question.domain
         if not domain.declared:

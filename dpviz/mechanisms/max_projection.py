@@ -96,7 +96,25 @@ class MaxProjection(Capped):
     room: Exact = BUCKETS
 
     def bind(self, question: Question, unit: Unit) -> BucketsBound:
-        """Fix the noise and the number of buckets. Raises ParameterError on public facts only."""
+        """Fix the noise and the number of buckets.
+
+        Parameters
+        ----------
+        question : Question
+            Keys whose values are hashed into buckets.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        BucketsBound
+            Price, draw and error law of `MaxProjection` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `MaxProjection` cannot answer the question for this unit. Only public facts are looked at.
+        """
         moves, cap = self.begun(question, unit)
         if cap > MOST_VALUE:
             raise ParameterError.of(text(self.largest), f"a cap is at most {MOST_VALUE:,} steps", "give a smaller cap")

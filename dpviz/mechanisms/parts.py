@@ -145,6 +145,23 @@ class Parts(Parameters):
 
     @classmethod
     def use_from_parameters(cls, parameters: dict[str, str]) -> PartAsk:
+        """Read one use from the texts that a ledger keeps.
+
+        Parameters
+        ----------
+        parameters : dict[str, str]
+            Parameters of the use and of the sub-session, as exact texts.
+
+        Returns
+        -------
+        PartAsk
+            The question about one part.
+
+        Raises
+        ------
+        ParameterError
+            If a text cannot be read.
+        """
         return PartAsk.from_parameters(parameters)
 
     @property
@@ -163,7 +180,23 @@ class Parts(Parameters):
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def price(self, unit: Unit) -> Guarantee:
-        """What all answers together cost one unit. Raises ParameterError where the unit's column makes the parts."""
+        """Compute the price of all answers together for one unit.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        Guarantee
+            Parallel composition over the parts that one unit counts in.
+
+        Raises
+        ------
+        ParameterError
+            If the unit's column makes the parts, the unit is replaced, or the price is above the largest epsilon.
+        """
         if unit.of in (*self.by.columns, *self.by.filtered) and not unit.is_row:
             raise ParameterError.of(
                 unit.of, "the column of the unit makes no parts, for whom it names is private", "take another column"
@@ -189,30 +222,108 @@ class Parts(Parameters):
         return Guarantee(loss, unit, rule)
 
     def step_price(self, unit: Unit) -> Loss:
+        """State the price of one part.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        Loss
+            The loss against adding or removing one unit in a part.
+        """
         return self.each
 
     def parts_text(self, unit: Unit) -> list[str]:
+        """Describe the price in lines for a plan.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        list[str]
+            One line: epsilon and delta of a part, and the parts that one unit counts in.
+
+        Raises
+        ------
+        ParameterError
+            If the unit's parts cannot be bounded.
+        """
         delta = f", δ {text(self.delta)}" if self.delta else ""
         few = touched(self.by, unit)
         return [f"per part     ε {text(self.epsilon)}{delta}; one {unit.noun} counts in {counted(few, 'part')} at most"]
 
     def check_source(self, rules: TopRules) -> None:
+        """Accept every engine: parts need no order of items.
+
+        Parameters
+        ----------
+        rules : TopRules
+            The engine's rules for top-k questions.
+        """
         return None
 
     # ------------------------------------------------------------ how it is used
 
     def opened(self) -> dict[str, str]:
+        """Return the balance before any use.
+
+        Returns
+        -------
+        dict
+            Epsilon and delta of each part, in whole numbers of the grid, as texts.
+        """
         each = {"epsilon": self.epsilon, **({"delta": self.delta} if self.delta else {})}
         whole = {name: str(int(GRID * one)) for name, one in each.items()}
         return {f"{name} {part}": one for part in range(self.by.size) for name, one in whole.items()}
 
     def left(self, balance: Balance) -> PartsLeft:
+        """Describe the remaining balance of each part.
+
+        Parameters
+        ----------
+        balance : Balance
+            Whole numbers by name, as texts.
+
+        Returns
+        -------
+        PartsLeft
+            Remaining epsilon and delta per part.
+
+        Raises
+        ------
+        ValueError
+            If a text is no whole number.
+        """
         names = self.by.names
         return PartsLeft(self, {name: _left(balance, part) for part, name in enumerate(names)})
 
     @plain_arguments
     def use(self, mechanism: Mechanism, part: str) -> PartAsk:
-        """One question about one part, by its name; the mechanism's epsilon and delta are taken from its balance."""
+        """Ask one question about one part.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            Its epsilon and delta are taken from the balance of the part.
+        part : str
+            The name of the part.
+
+        Returns
+        -------
+        PartAsk
+            The use, to be given to `sub.ask`.
+
+        Raises
+        ------
+        ParameterError
+            If no part has this name, or the mechanism cannot be asked about a part.
+        """
         return PartAsk(self, mechanism, self._part(part))
 
     def _part(self, part: object) -> int:
@@ -227,27 +338,110 @@ class Parts(Parameters):
         )
 
     def smallest(self, unit: Unit) -> Bound:
+        """Bind the use that is the easiest to answer.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        Bound
+            A histogram at the balance of one part.
+
+        Raises
+        ------
+        ParameterError
+            If no such use can be bound for this unit.
+        """
         return self.typical(unit)[1]
 
     def typical(self, unit: Unit) -> tuple[Use, Bound]:
-        """A histogram for all that a part has."""
+        """Bind a histogram at the whole balance of a part.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        tuple
+            The use and its bound form.
+
+        Raises
+        ------
+        ParameterError
+            If it cannot be bound for this unit.
+        """
         use = PartAsk(self, Dense(self.epsilon), 0)
         columns = {*self.by.columns, unit.of}
         column = next(name for name in ("item", "other item", "one more item") if name not in columns)
         return use, use.bind(Question.of(Domain.integers(0, 1, column=column)), unit)
 
     def trials(self, domain: Domain, unit: Unit) -> Iterator[tuple[Question, Need]]:
-        """A histogram of each part that has a filter of its own; of bins, one stands for all."""
+        """Yield a histogram of each part that has a filter of its own; of bins, one stands for all.
+
+        Parameters
+        ----------
+        domain : Domain
+            The bins to count.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        iterator of (Question, Need)
+            Questions that an engine must be able to count.
+
+        Raises
+        ------
+        ParameterError
+            If such a histogram cannot be bound.
+        """
         for part in range(self.by.size if isinstance(self.by, NamedParts) else 1):
             bound = PartAsk(self, Dense(self.epsilon), part).bind(Question.of(domain), unit)
             yield bound.question, bound.needs
 
     def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+        """Return the row of the transcript as it is.
+
+        Parameters
+        ----------
+        row : Row
+            The number, question and status of the use.
+        use : Use
+            The use; None where it cannot be read.
+        release : Release
+            Its answer; None where there is none.
+
+        Returns
+        -------
+        Row
+            The same row.
+        """
         return row
 
     @classmethod
     def follows(cls, step: Step) -> bool:
-        """A question takes its epsilon and delta from its part and nothing from another; nothing is given back."""
+        """Check that a row of the ledger follows from the balance before it.
+
+        Parameters
+        ----------
+        step : Step
+            The balance before and after, and the row.
+
+        Returns
+        -------
+        bool
+            Whether a question takes its epsilon and delta from its part and from no other, and nothing is given back.
+
+        Raises
+        ------
+        ParameterError
+            If the parameters in the row cannot be read.
+        """
         mechanism = step.body.get("mechanism", {})
         if step.kind not in ("open", "reserve", "settle") or mechanism.get("name") != cls.name:
             return True

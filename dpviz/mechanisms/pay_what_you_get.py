@@ -124,7 +124,18 @@ class PayWhatYouGet(Parameters):
         check_price("a sub-session", self.name, given)
 
     def check_source(self, rules: TopRules) -> None:
-        """Refuse an engine that could answer no question of the sub-session, before it is paid for."""
+        """Refuse an engine that could answer no question of the sub-session, before it is paid for.
+
+        Parameters
+        ----------
+        rules : TopRules
+            The engine's order of ties and its rule for the domain.
+
+        Raises
+        ------
+        SchemaError
+            If the engine cannot keep the order that was asked for.
+        """
         known_order(rules, self.ties, self.domain_rule)
 
     @property
@@ -139,29 +150,122 @@ class PayWhatYouGet(Parameters):
     # ------------------------------------------------------------ how it is used
 
     def opened(self) -> dict[str, str]:
+        """Return the balance before any question.
+
+        Returns
+        -------
+        dict
+            All symbols and all questions, as texts.
+        """
         return symbol_balance.opened(self.symbols, self.questions)
 
     def left(self, balance: Balance) -> symbol_balance.SymbolsLeft:
+        """Describe the remaining symbols and questions.
+
+        Parameters
+        ----------
+        balance : Balance
+            Whole numbers by name, as texts.
+
+        Returns
+        -------
+        symbol_balance.SymbolsLeft
+            What is left, beside what was paid for.
+
+        Raises
+        ------
+        ValueError
+            If a text is no whole number.
+        """
         left = symbol_balance.symbols(balance), symbol_balance.questions(balance)
         return symbol_balance.SymbolsLeft(*left, self.symbols, self.questions)
 
     @classmethod
     def follows(cls, step: Step) -> bool:
+        """Check that a row of the ledger follows from the balance before it.
+
+        Parameters
+        ----------
+        step : Step
+            The balance before and after, and the row.
+
+        Returns
+        -------
+        bool
+            Whether symbols and questions add up.
+
+        Raises
+        ------
+        ValueError
+            If a balance is no whole number.
+        """
         return symbol_balance.follows(step)
 
     @single_arguments
     def use(self, k: int = 10, kbar: Kbar = 50, *, largest: int | None = None) -> Asking:
-        """Up to k items, out of the kbar largest, in order; ⊥ says that no more stood out.
+        """Ask for up to k items among the kbar largest, in order.
 
-        kbar     a number, or "private": chosen by a step of its own out of k + 1 to `largest`, for one more symbol
+        Parameters
+        ----------
+        k : int, default 10
+            The most items to list.
+        kbar : int or {"private"}, default 50
+            The number of largest items that compete; "private" chooses it from k + 1 to `largest` by a step of its own,
+            for one more symbol.
+        largest : int, optional
+            The largest kbar that a private choice may take.
+
+        Returns
+        -------
+        Asking
+            The question, to be given to `sub.ask`. ⊥ in its answer says that no further item stood out.
+
+        Raises
+        ------
+        ParameterError
+            If a number is outside its range.
         """
         return Asking(self, k, kbar, largest)
 
     @classmethod
     def use_from_parameters(cls, parameters: dict[str, str]) -> Asking:
+        """Read one question from the texts that a ledger keeps.
+
+        Parameters
+        ----------
+        parameters : dict[str, str]
+            Parameters of the question and of the sub-session, as exact texts.
+
+        Returns
+        -------
+        Asking
+            The question.
+
+        Raises
+        ------
+        ParameterError
+            If a text cannot be read.
+        """
         return Asking.from_parameters(parameters)
 
     def typical(self, unit: Unit) -> tuple[Use, Bound]:
+        """Bind a list of ten items among fifty, or of one item where that cannot be bound.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        tuple
+            The question and its bound form.
+
+        Raises
+        ------
+        ParameterError
+            If neither can be bound for this unit.
+        """
         use = Asking(self, min(10, self.symbols), 50)
         try:
             return use, use.bind(Question.of(Domain.keys(column="item")), unit)
@@ -169,13 +273,69 @@ class PayWhatYouGet(Parameters):
             return Asking(self, 1, 1), self.smallest(unit)
 
     def smallest(self, unit: Unit) -> AskingBound:
+        """Bind a list of one item, the easiest question to answer.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        AskingBound
+            Price, draw and error law.
+
+        Raises
+        ------
+        ParameterError
+            If no step fits into the price.
+        """
         return Asking(self, 1, 1).bind(Question.of(Domain.keys(column="item")), unit)
 
     def trials(self, domain: Domain, unit: Unit) -> Iterator[tuple[Question, Need]]:
-        """A list of one item: whatever can be counted can be listed."""
+        """Yield a list of one item: an engine that counts a question can list it.
+
+        Parameters
+        ----------
+        domain : Domain
+            The items to count.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        iterator of (Question, Need)
+            One question that the engine must be able to count.
+
+        Raises
+        ------
+        ParameterError
+            If the list cannot be bound.
+        """
         yield Question.of(domain), self.smallest(unit).needs
 
     def row(self, row: Row, use: Use | None, release: Release | None) -> TranscriptRow:
+        """Add the items and the symbols used to a row of the transcript.
+
+        Parameters
+        ----------
+        row : Row
+            The number, question and status of the use.
+        use : Use
+            The use; None where it cannot be read.
+        release : Release
+            Its answer; None where there is none.
+
+        Returns
+        -------
+        TranscriptRow
+            The row, with its items where they can be read.
+
+        Raises
+        ------
+        ReleaseFormat
+            If the answer is damaged.
+        """
         common = {name: getattr(row, name) for name in Row.__dataclass_fields__}
         if use is None:
             return TranscriptRow(**common, k=0, kbar=0, used=0)
@@ -190,10 +350,22 @@ class PayWhatYouGet(Parameters):
     # ------------------------------------------------------------ what it costs
 
     def step_price(self, unit: Unit) -> StepPrice:
-        """The step, the delta of one question and delta', frozen for the whole sub-session.
+        """Compute the step, the delta of one question and delta', frozen for the whole sub-session.
 
-        Raises ParameterError where no step fits into the price: symbols ln(1 + delta of a question) alone may reach
-        it.
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        StepPrice
+            The price of one symbol and of one question.
+
+        Raises
+        ------
+        ParameterError
+            If no step fits into the price: symbols ln(1 + delta of a question) alone may reach it.
         """
         if self.epsilon_per_item is not None:
             return StepPrice(self.epsilon_per_item, self.delta, self.delta_prime or Fraction(0))
@@ -201,6 +373,23 @@ class PayWhatYouGet(Parameters):
         return _calibrated(self.epsilon, self.delta, self.symbols, self.questions, self.accounting, _factor(unit))
 
     def parts_text(self, unit: Unit) -> list[str]:
+        """Describe the price per symbol and per question for a plan.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        list[str]
+            Two lines.
+
+        Raises
+        ------
+        ParameterError
+            If no step fits into the price.
+        """
         step_price = self.step_price(unit)
         return [
             f"per symbol   a step of ε {text(step_price.step)}; {counted(self.symbols, 'symbol')}, ⊥ included",
@@ -208,7 +397,23 @@ class PayWhatYouGet(Parameters):
         ]
 
     def price(self, unit: Unit) -> Guarantee:
-        """What all answers of the sub-session together cost one unit."""
+        """Compute the price of all answers of the sub-session together for one unit.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        Guarantee
+            The loss, and the range-bounded steps that it is made of.
+
+        Raises
+        ------
+        ParameterError
+            If the price is above the largest epsilon.
+        """
         step_price, factor = self.step_price(unit), _factor(unit)
         step, k = factor * step_price.step, self.symbols
         if self.epsilon is not None:

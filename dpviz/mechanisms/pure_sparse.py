@@ -130,7 +130,25 @@ class PureSparse(Parameters):
         return CountNoise(self.epsilon, self.base, "auto" if self.base == "exp" else "geosample", None, self.cap)
 
     def bind(self, question: Question, unit: Unit) -> PureSparseBound:
-        """Fix sensitivity, law and n. Raises ParameterError on public facts only."""
+        """Fix the sensitivity, the law and n.
+
+        Parameters
+        ----------
+        question : Question
+            Bins, most of which are empty.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        PureSparseBound
+            Price, draw and error law of `PureSparse` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `PureSparse` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         bins = question.bins
         noise = self.noise.bind(unit.l1(bins), unit.n)

@@ -184,7 +184,25 @@ class Queries(Parameters):
     queries: Any = parameter(reads=NamedLabels(), default=None, optional=True)
 
     def bind(self, question: Question, unit: Unit) -> QueriesBound:
-        """Find the bins, the sensitivity and the noise. Raises errors of ours, on public facts only."""
+        """Find the bins, the sensitivity and the noise.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins that the queries add up.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        QueriesBound
+            Price, draw and error law of `Queries` for this question and unit.
+
+        Raises
+        ------
+        DpvizError
+            If `Queries` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         domain = question.domain
         if not domain.declared:

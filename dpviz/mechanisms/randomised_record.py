@@ -78,7 +78,25 @@ class RandomisedRecord(Parameters):
     epsilon: Exact = parameter(reads=Epsilon())
 
     def bind(self, question: Question, unit: Unit) -> RandomisedRecordBound:
-        """Fix the chance of any label. Raises ParameterError on public facts only."""
+        """Fix the probability of each label.
+
+        Parameters
+        ----------
+        question : Question
+            Declared labels, one of which is drawn.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        RandomisedRecordBound
+            Price, draw and error law of `RandomisedRecord` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `RandomisedRecord` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_records(self.name)
         if unit.relation == "replace-one":
             number_of_records(self.name, question, unit)

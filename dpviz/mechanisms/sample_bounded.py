@@ -124,7 +124,25 @@ class SampleBounded(Parameters):
             )
 
     def bind(self, question: Question, unit: Unit) -> SampleBoundedBound:
-        """Fix the coins. Raises ParameterError or DomainError on public facts only."""
+        """Fix the coins.
+
+        Parameters
+        ----------
+        question : Question
+            Columns of bits, of which one record is drawn.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SampleBoundedBound
+            Price, draw and error law of `SampleBounded` for this question and unit.
+
+        Raises
+        ------
+        ParameterError, DomainError
+            If `SampleBounded` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_bits(self.name)
         if unit.relation == "add-remove":
             check_rows(self.name, unit)

@@ -114,11 +114,45 @@ class SampleCategory(Parameters):
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        """One record alone, where the weights of all labels are too many."""
+        """Choose one record alone where the weights of all labels are too many.
+
+        Parameters
+        ----------
+        question : Question
+            The question to answer.
+
+        Returns
+        -------
+        dict
+            Parameters that differ from their defaults, as exact texts.
+
+        Raises
+        ------
+        DomainError
+            If the question declares no labels.
+        """
         return {"draws": "one"} if question.domain.declared and question.bins > MOST_LABELS else {}
 
     def bind(self, question: Question, unit: Unit) -> SampleCategoryBound:
-        """Fix the noise. Raises ParameterError or UnitError on public facts only."""
+        """Fix the noise.
+
+        Parameters
+        ----------
+        question : Question
+            Declared labels that records are drawn from.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SampleCategoryBound
+            Price, draw and error law of `SampleCategory` for this question and unit.
+
+        Raises
+        ------
+        ParameterError, UnitError
+            If `SampleCategory` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_records(self.name)
         labels = question.bins
         if labels < 2:

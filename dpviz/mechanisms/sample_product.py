@@ -151,7 +151,25 @@ class SampleProduct(Parameters):
             raise ParameterError.of(text(self.alpha), "alpha lies strictly between 0 and 1", "give an alpha like 1/10")
 
     def bind(self, question: Question, unit: Unit) -> SampleProductBound:
-        """Fix the rounds and their noise. Raises ParameterError or DomainError on public facts only."""
+        """Fix the rounds and their noise.
+
+        Parameters
+        ----------
+        question : Question
+            Columns of bits, of which records are drawn.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SampleProductBound
+            Price, draw and error law of `SampleProduct` for this question and unit.
+
+        Raises
+        ------
+        ParameterError, DomainError
+            If `SampleProduct` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_bits(self.name)
         rows, factors = self._rows(question, unit), question.domain.factors
         rho = rho_for(self.epsilon, self.delta)

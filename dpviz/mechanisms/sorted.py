@@ -99,7 +99,25 @@ class Sorted(Parameters):
             )
 
     def bind(self, question: Question, unit: Unit) -> SortedBound:
-        """Fix sensitivity and noise. Raises errors of ours, on public facts only."""
+        """Fix the sensitivity and the noise.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins whose counts are released in ascending order.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SortedBound
+            Price, draw and error law of `Sorted` for this question and unit.
+
+        Raises
+        ------
+        DpvizError
+            If `Sorted` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         if not question.domain.declared:
             raise DomainError.of(

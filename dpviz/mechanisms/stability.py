@@ -121,7 +121,25 @@ class Stability(Parameters):
         return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
 
     def bind(self, question: Question, unit: Unit) -> StabilityBound:
-        """Fix sensitivity, law and threshold. Raises ParameterError on public facts only."""
+        """Fix the sensitivity, the law and the threshold.
+
+        Parameters
+        ----------
+        question : Question
+            Bins or keys, of which only noisy counts above the threshold are shown.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        StabilityBound
+            Price, draw and error law of `Stability` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `Stability` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         bins = question.bins if question.domain.declared else None
         noise = self.noise.bind(unit.l1(bins), unit.n)

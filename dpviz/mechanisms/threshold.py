@@ -77,7 +77,25 @@ class Threshold(PureOrNot):
     delta: ExactOrNone = DELTA
 
     def bind(self, question: Question, unit: Unit) -> ThresholdBound:
-        """Fix the noise and the threshold. Raises ParameterError on public facts only."""
+        """Fix the noise and the threshold.
+
+        Parameters
+        ----------
+        question : Question
+            Keys whose noisy values are shown above the threshold.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        ThresholdBound
+            Price, draw and error law of `Threshold` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `Threshold` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
         cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)

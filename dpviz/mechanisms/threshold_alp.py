@@ -100,7 +100,25 @@ class ThresholdALP(BehindThreshold):
     encoding: Encoding = encoding(later=True)
 
     def bind(self, question: Question, unit: Unit) -> SketchBound:
-        """Fix both parts. Raises ParameterError on public facts only."""
+        """Fix the threshold and the sketch.
+
+        Parameters
+        ----------
+        question : Question
+            Keys whose values are looked up behind a threshold.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        SketchBound
+            Price, draw and error law of `ThresholdALP` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `ThresholdALP` cannot answer the question for this unit. Only public facts are looked at.
+        """
         moves, cut = self.begun(question, unit)
         part = part_for(self, self.rest, cut.least, question, moves, LOW_THRESHOLD)
         rule = f"Aumüller, Lebeda, Pagh 2022, {'Theorem 5.10' if self.delta is None else 'Theorem 5.11'}"

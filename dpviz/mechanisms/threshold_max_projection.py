@@ -63,7 +63,25 @@ class ThresholdMaxProjection(BehindThreshold):
     room: Exact = BUCKETS
 
     def bind(self, question: Question, unit: Unit) -> BucketsBound:
-        """Fix both parts. Raises ParameterError on public facts only."""
+        """Fix the threshold and the buckets.
+
+        Parameters
+        ----------
+        question : Question
+            Keys whose values are hashed behind a threshold.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        BucketsBound
+            Price, draw and error law of `ThresholdMaxProjection` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `ThresholdMaxProjection` cannot answer the question for this unit. Only public facts are looked at.
+        """
         moves, cut = self.begun(question, unit)
         places = places_for(self.keys, self.room, cut.least, signed=question.aggregate.signed)
         first_part = "Algorithm 6" if self.delta is None else "Algorithm 9, on whole steps"

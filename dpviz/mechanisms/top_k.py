@@ -202,7 +202,25 @@ class TopK(Parameters):
         return cast(int, self.largest if self.private else self.kbar)
 
     def bind(self, question: Question, unit: Unit) -> TopKBound:
-        """Fix rule, step and deltas. Raises ParameterError on public facts only."""
+        """Fix the domain rule, the step and the deltas.
+
+        Parameters
+        ----------
+        question : Question
+            Items that compete for an ordered list.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        TopKBound
+            Price, draw and error law of `TopK` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `TopK` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         rule = rule_of(
             self.domain_rule, self.ties, self.rows, question, unit, direct=not self.private, always=self.private

@@ -121,7 +121,25 @@ class TopKLaplace(Parameters):
         check_rows(self.k, self.kbar)
 
     def bind(self, question: Question, unit: Unit) -> TopKLaplaceBound:
-        """Fix noise and threshold. Raises ParameterError on public facts only."""
+        """Fix the noise and the threshold.
+
+        Parameters
+        ----------
+        question : Question
+            Items that compete for a list with counts.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        TopKLaplaceBound
+            Price, draw and error law of `TopKLaplace` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `TopKLaplace` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         touched = unit.max_bins
         if touched is None or touched > self.kbar:

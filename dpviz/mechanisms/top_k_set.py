@@ -89,7 +89,25 @@ class TopKSet(Parameters):
     delta: Exact = DELTA
 
     def bind(self, question: Question, unit: Unit) -> TopKSetBound:
-        """Fix step and deltas. Raises ParameterError on public facts only."""
+        """Fix the step and the deltas.
+
+        Parameters
+        ----------
+        question : Question
+            Items that compete for an unordered set.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        TopKSetBound
+            Price, draw and error law of `TopKSet` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `TopKSet` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         if question.domain.declared and self.k > question.bins:
             raise ParameterError.of(

@@ -195,7 +195,25 @@ class Tree(Parameters):
             )
 
     def bind(self, question: Question, unit: Unit) -> TreeBound:
-        """Fix the tree, its noise and its price. Raises ParameterError on public facts only."""
+        """Fix the tree, its noise and its price.
+
+        Parameters
+        ----------
+        question : Question
+            Declared bins in an order of their own.
+        unit : Unit
+            The unit that is protected.
+
+        Returns
+        -------
+        TreeBound
+            Price, draw and error law of `Tree` for this question and unit.
+
+        Raises
+        ------
+        ParameterError
+            If `Tree` cannot answer the question for this unit. Only public facts are looked at.
+        """
         question.check_counts(self.name)
         domain, bins = question.domain, question.bins
         if not domain.ordered:

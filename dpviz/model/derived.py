@@ -393,7 +393,13 @@ class Chance:
 
 @dataclass(frozen=True, repr=False)
 class DerivedTable(Sequence[Derived]):
-    """Many derived values, asked for at once."""
+    """Many derived values, asked for at once.
+
+    Parameters
+    ----------
+    rows : tuple of Derived
+        The values, in the order of asking.
+    """
 
     rows: tuple[Derived, ...]
 

@@ -160,10 +160,18 @@ def _text(name: Any, what: str) -> str:
 class Marginal(DerivedTable):
     """The cells of a marginal, each with its interval.
 
-    columns  the columns that are kept
-    labels   of each cell, one for each column
-    axes     the bins of each column
-    again    asks once more, for other columns or for another number of questions at once; None in what was copied
+    Parameters
+    ----------
+    rows : tuple of Derived
+        The value of each cell.
+    columns : tuple of str
+        The columns that are kept.
+    labels : tuple of tuple of str
+        Labels of each cell, one for each column.
+    axes : tuple of Domain
+        The bins of each column.
+    again : callable, optional
+        Asks once more, for other columns or another number of questions; None in a copy.
     """
 
     columns: tuple[str, ...]

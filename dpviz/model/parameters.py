@@ -324,24 +324,68 @@ class Parameters:
                 raise ParameterError.of(f"no {name}", rule, f'write {name}="1e-6"')
 
     def check_together(self, given: Mapping[str, Any]) -> None:
-        """Refuse parameters that do not belong together, as they were given: texts are read by now, numbers are not."""
+        """Refuse parameters that do not belong together.
+
+        Parameters
+        ----------
+        given : mapping
+            Parameters as they were given: texts are read by now, numbers are not.
+
+        Raises
+        ------
+        ParameterError
+            If two parameters contradict each other.
+        """
 
     def check(self) -> None:
         """Refuse values that are right by themselves but not together."""
 
     def parameters(self) -> dict[str, str]:
-        """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
+        """Write the parameters as exact texts.
+
+        Returns
+        -------
+        dict
+            Texts by name, in the order a person would type them. They are part of the idempotency key.
+        """
         values = {name: (one, getattr(self, name)) for name, one in self._declared.items()}
         return {name: one.text(value) for name, (one, value) in values.items() if one.written(value, name)}
 
     @classmethod
     def longest(cls, name: str) -> int:
-        """How many characters the text of a parameter may have."""
+        """Bound the length of a parameter's text.
+
+        Parameters
+        ----------
+        name : str
+            The name of the parameter.
+
+        Returns
+        -------
+        int
+            Characters.
+        """
         return cls._declared[name].reads.longest if name in cls._declared else LONGEST
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Self:
-        """What has these exact texts. One that is empty or missing is left to its default."""
+        """Make the mechanism from exact texts.
+
+        Parameters
+        ----------
+        parameters : dict[str, str]
+            Texts by name. A text that is empty or missing leaves its parameter at the default.
+
+        Returns
+        -------
+        Self
+            The mechanism.
+
+        Raises
+        ------
+        ParameterError
+            If a name is unknown or a text cannot be read.
+        """
         if unknown := sorted(set(parameters) - set(cls._declared)):
             rule = f"{cls.name} takes {', '.join(cls._declared)}"
             raise ParameterError.of(unknown[0], rule, meant(unknown[0], cls._declared, "leave it out"))
@@ -370,13 +414,47 @@ class Parameters:
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
-        """The one for this epsilon, and for this delta where it has one; all else is left to its default."""
+        """Make the mechanism at a price.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            The epsilon to pay.
+        delta : Fraction
+            The delta to pay, where the mechanism has one.
+
+        Returns
+        -------
+        Self
+            The mechanism, with defaults for everything else.
+
+        Raises
+        ------
+        ParameterError
+            If the price is outside its range.
+        """
         priced = "delta" in cls._declared and cls._declared["delta"].only is None
         return cls(**({"epsilon": epsilon, "delta": delta} if priced else {"epsilon": epsilon}))
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        """The parameters whose defaults ask for more bins than the question has, with all that it has."""
+        """Choose the parameters that the size of a question asks for.
+
+        Parameters
+        ----------
+        question : Question
+            The question to answer.
+
+        Returns
+        -------
+        dict
+            Parameters whose defaults ask for more bins than the question has, with the bins it has.
+
+        Raises
+        ------
+        ParameterError
+            If the defaults of the mechanism cannot be read.
+        """
         if not question.domain.declared:
             return {}
         usual = cls.from_parameters({"epsilon": "1"}).parameters()
@@ -385,12 +463,29 @@ class Parameters:
 
     @classmethod
     def in_place_of(cls, name: str) -> tuple[str, ...]:
-        """The parameters that may be given in the place of this one."""
+        """List the parameters that may be given in the place of another.
+
+        Parameters
+        ----------
+        name : str
+            The name of the other parameter.
+
+        Returns
+        -------
+        tuple of str
+            Their names.
+        """
         return tuple(other for other, one in cls._declared.items() if one.beside == name)
 
     @classmethod
     def choices(cls) -> tuple[Choice, ...]:
-        """What a widget offers besides epsilon."""
+        """List the options that a widget offers besides epsilon.
+
+        Returns
+        -------
+        tuple of Choice
+            One for each labelled parameter.
+        """
         return tuple(one.choice(name) for name, one in cls._declared.items() if one.label)
 
     @property
@@ -407,7 +502,23 @@ class Parameters:
         return arguments
 
     def with_epsilon(self, epsilon: Fraction) -> Self:
-        """The same at another epsilon; what was given in the place of an epsilon goes."""
+        """Copy the mechanism at another epsilon.
+
+        Parameters
+        ----------
+        epsilon : Fraction
+            The epsilon to pay. A parameter that was given in its place returns to its default.
+
+        Returns
+        -------
+        Self
+            The copy.
+
+        Raises
+        ------
+        ParameterError
+            If epsilon is outside its range.
+        """
         others = {name: self._declared[name].default for name in self.in_place_of("epsilon")}
         return replace(self, epsilon=epsilon, **others)
 

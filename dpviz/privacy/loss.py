@@ -24,7 +24,18 @@ def _check(name: str, value: Fraction, *, below_one: bool = False) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PureDP:
-    """Every answer is at most exp(epsilon) times likelier on one neighbour than on the other."""
+    """Pure differential privacy: every answer is at most exp(epsilon) times likelier on one neighbour.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        At least 0.
+
+    Raises
+    ------
+    ParameterError
+        If epsilon is negative or no Fraction.
+    """
 
     epsilon: Fraction
 
@@ -46,7 +57,20 @@ class PureDP:
 
 @dataclass(frozen=True, slots=True)
 class ApproxDP:
-    """As PureDP, but for an excess probability of delta."""
+    """Approximate differential privacy: PureDP but for an excess probability of delta.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        At least 0.
+    delta : Fraction
+        In [0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range or no Fraction.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -66,7 +90,18 @@ class ApproxDP:
 
 @dataclass(frozen=True, slots=True)
 class ZCDP:
-    """Zero-concentrated: the Rényi divergence of order a is at most rho * a, for every a > 1."""
+    """Zero-concentrated DP: the Rényi divergence of order a is at most rho * a, for every a > 1.
+
+    Parameters
+    ----------
+    rho : Fraction
+        At least 0.
+
+    Raises
+    ------
+    ParameterError
+        If rho is negative or no Fraction.
+    """
 
     rho: Fraction
 
@@ -84,11 +119,27 @@ class ZCDP:
 
 @dataclass(frozen=True, slots=True)
 class RangeBounded:
-    """`steps` adaptive steps whose log ratios each lie in an interval of length epsilon, but for delta in all.
+    """Adaptive steps whose log ratios each lie in an interval of length epsilon, but for delta in all.
 
     Source: Durfee, Rogers, Definition 4.2. A mechanism with a bottom symbol is range-bounded only once its domain is
-    agreed on. That costs delta, in `rounds` equal parts of one question each, and moves every log ratio by up to
-    ln(1 + delta / rounds) for each step.
+    agreed on. That costs delta, in `rounds` equal parts of one question each, and moves every log ratio by up to ln(1 +
+    delta / rounds) for each step.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The length of the interval; at least 0.
+    delta : Fraction, default 0
+        In [0, 1); the price of agreeing on a domain, over all rounds.
+    steps : int, default 1
+        The number of steps.
+    rounds : int, default 1
+        The questions that share delta in equal parts.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range or no Fraction.
     """
 
     epsilon: Fraction

@@ -50,7 +50,20 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
 
     @error_boundary
     def set_trait(self, name: str, value: Any) -> None:
-        """As `__setattr__`, for a trait."""
+        """Set a trait from the kernel, as `__setattr__` does.
+
+        Parameters
+        ----------
+        name : str
+            The name of the trait.
+        value : Any
+            Its value.
+
+        Raises
+        ------
+        TraitError
+            If there is no such trait, or it refuses the value.
+        """
         try:
             super().set_trait(name, value)
             return
@@ -70,7 +83,13 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
             self._handle_custom_msg(data.get("content"), msg.get("buffers"))
 
     def set_state(self, sync_data: object) -> None:
-        """What a page says of traits: none of it is taken, and none is echoed to other views."""
+        """Refuse what a page says of traits: nothing is taken, and nothing is echoed to other views.
+
+        Parameters
+        ----------
+        sync_data : object
+            Values by name, as the page sent them.
+        """
         if isinstance(sync_data, dict):
             self._tell_truth([name for name in self.keys if name in sync_data])
 
@@ -192,7 +211,20 @@ class Heard(Mirror):
         super().__init__(**traits)
 
     def get_state(self, key: Any = None, drop_defaults: bool = False) -> dict[str, Any]:
-        """The traits, all of them: a page that is saved knows none of our defaults, and would draw nothing."""
+        """Return all traits, defaults included: a saved page knows none of our defaults.
+
+        Parameters
+        ----------
+        key : str or list of str, optional
+            The traits; all of them by default.
+        drop_defaults : bool, default False
+            Ignored: defaults are never dropped.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         names = {key} if type(key) is str else key
         told = type(names) in (set, list, tuple)
         if names is not None and not (told and all(type(name) is str and name in self.keys for name in names)):
@@ -204,7 +236,15 @@ class Heard(Mirror):
         self._model.soon(work)
 
     def send(self, content: Any, buffers: Any = None) -> None:
-        """One message to the page; the long columns of its result go beside it as bytes, and a long text packed."""
+        """Send one message to the page.
+
+        Parameters
+        ----------
+        content : Any
+            The message. A long text in it is packed, and long columns of its result follow as bytes.
+        buffers : list of bytes, optional
+            Further bytes beside the message.
+        """
         plain, parts = columns.apart(referring(content, self._model.shown_board))
         body = packed(json_text(plain))
         if isinstance(body, str):
@@ -290,7 +330,18 @@ class View(Heard, Long, anywidget.AnyWidget):
         )
 
     def answer(self, content: object) -> dict[str, Any] | None:
-        """The reply to one message from the page. Never raises; a message without an id is dropped."""
+        """Reply to one message from the page.
+
+        Parameters
+        ----------
+        content : object
+            The message, unchecked. One without an id is dropped.
+
+        Returns
+        -------
+        dict or None
+            The reply; None where none is due.
+        """
         return self._model.answer(content)
 
     def close(self) -> None:

@@ -71,6 +71,27 @@ class Ledger:
     The whole chain is read and checked once, and each row after that as it is written, by `check` where it is given:
     so no charge and no answer comes from a ledger that `verify` would refuse. A ledger that is older than what this
     object has seen is refused at the next look.
+
+    Parameters
+    ----------
+    ledger_location : LedgerLocation
+        The place of the ledger. `Ledger.open` and `Ledger.read` find it from a path or a URL.
+    store : Store
+        The database in that place.
+    owner : Owner
+        The process that charges.
+    check : callable, optional
+        Knows the arithmetic of accounts; each row is held against it.
+    made : bool, default False
+        Whether the ledger was just made.
+    person : str, default ""
+        Who charges, as they say.
+    remembers : bool, default True
+        Whether this machine remembers how far the ledger had come.
+    registry : Registry, optional
+        What this machine knows of earlier ledgers in the place or about the data set.
+    holds : callable, optional
+        Knows what an answer says of its own price.
     """
 
     def __init__(
@@ -120,6 +141,8 @@ class Ledger:
             {"dataset": ..., "schema": {...}, "unit": {...}, "budget": {...}}, all public.
         account : mapping
             The accountant's state before anything was charged; used only for a new ledger.
+        owner : Owner, optional
+            The process that charges; this one by default.
         check : callable, optional
             Knows the arithmetic of accounts and sub-accounts: each row is held against it, old and new.
         existing : bool, optional
@@ -133,6 +156,11 @@ class Ledger:
             of it is known in whatever place it was.
         holds : callable, optional
             Knows what an answer says of its own price: `verify` holds each entry against what it paid for.
+
+        Returns
+        -------
+        Ledger
+            The ledger, read and checked once.
 
         Raises
         ------
@@ -205,7 +233,29 @@ class Ledger:
     def read(
         cls, location: str | Path | Hidden[Any], *, check: Check | None = None, holds: Holds | None = None
     ) -> Ledger:
-        """Open an existing ledger for looking, whatever its charter. Nothing can be charged through it."""
+        """Open an existing ledger for looking, whatever its charter.
+
+        Parameters
+        ----------
+        location : path or URL
+            The place of a file, or the URL of a database.
+        check : Check, optional
+            Knows the arithmetic of accounts; each row is held against it.
+        holds : Holds, optional
+            Knows what an answer says of its own price, for `verify`.
+
+        Returns
+        -------
+        Ledger
+            The ledger. Nothing can be charged through it.
+
+        Raises
+        ------
+        LedgerError
+            If there is none in this place.
+        LedgerFormat
+            If it is no ledger of this version or an earlier one.
+        """
         held = location = Hidden.of(location)
         ledger_location = _existing(held)
         ledger = cls(ledger_location, ledger_location.store(writable=False), Owner.here(), check, holds=holds)
@@ -359,11 +409,33 @@ class Ledger:
         return self._look(lambda connection: dict(rows.last(connection).state.account))
 
     def known_account(self) -> Known:
-        """The accountant's totals; where the ledger's server is away, as they were when it was last asked."""
+        """Return the accountant's totals; those last seen where the server is away.
+
+        Returns
+        -------
+        Known
+            Totals, and since when they are known.
+        """
         return self._glance("account", lambda connection: dict(rows.last(connection).state.account))
 
     def known_sub_account(self, number: int) -> Known:
-        """The sub-account of an open entry; where the ledger's server is away, as it was when it was last asked."""
+        """Return the sub-account of an open entry; the one last seen where the server is away.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+
+        Returns
+        -------
+        Known
+            The balance, and since when it is known.
+
+        Raises
+        ------
+        LedgerAway
+            If the server is away and was never asked before.
+        """
         return self._glance(f"entry {number}", lambda connection: self._sub(connection, number))
 
     def _glance(self, name: str, look: Callable[[Connection], dict[str, str]]) -> Known:
@@ -377,7 +449,13 @@ class Ledger:
         return Known(totals_)
 
     def head(self) -> str:
-        """The hash of the last row. Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`."""
+        """Return the hash of the last row.
+
+        Returns
+        -------
+        str
+            Noted elsewhere, it later proves that no row was cut off: `verify(head=...)`.
+        """
         return self._look(lambda connection: rows.head(connection)[1], self._store.glance)
 
     # ---------------------------------------------------------------- charging
@@ -392,15 +470,39 @@ class Ledger:
         opens: Account | None = None,
         wanted: Wanted | None = None,
     ) -> Entry:
-        """Charge for `key`, durably, or return the entry that already answers it.
+        """Charge for a key, durably, or return the entry that already answers it.
 
-        An entry with status "done" was found: nothing was written, `answer(number)` is its answer. One with status
-        "pending" is a new charge, to be drawn and then given to `finish` or `close`. With `opens`, the first
-        sub-account, nothing is drawn: the entry is "open" for uses at once, or was before.
+        Parameters
+        ----------
+        key : str
+            The digest of what is asked.
+        body : mapping
+            What is charged for, all public.
+        admit : callable
+            Pure: turns the totals so far into the next ones, or refuses.
+        retry : bool, default False
+            Whether to draw anew, paid again, where an earlier draw was lost.
+        opens : Account, optional
+            The first sub-account: the entry is open for uses at once, and nothing is drawn.
+        wanted : Wanted, optional
+            Asked before every try; the charge is withdrawn once it says no.
 
-        Raises what `admit` raises (BudgetExceeded); SessionBusy where the key is being drawn now; ReleaseLost
-        where its draw was charged and lost and `retry` is false; ReleaseCancelled where `wanted`, asked before every
-        try, says no. A refusal writes nothing.
+        Returns
+        -------
+        Entry
+            With status "done" it was found: nothing was written, and `answer(number)` is its answer. With "pending" it
+            is new, to be drawn and then given to `finish` or `close`. With "open" it is there to be used.
+
+        Raises
+        ------
+        BudgetExceeded
+            If `admit` refuses; whatever it raises is raised.
+        SessionBusy
+            If the key is being drawn now.
+        ReleaseLost
+            If its draw was charged and lost and `retry` is false.
+        ReleaseCancelled
+            If `wanted` says no. A refusal writes nothing.
         """
         _check_key(key)
         sub = None if opens is None else totals(opens)
@@ -435,14 +537,41 @@ class Ledger:
         retry: bool = False,
         wanted: Wanted | None = None,
     ) -> Use:
-        """Reserve a use of the open entry `number` for `key`, durably, or return the use that already answers it.
+        """Reserve a use of an open entry, durably, or return the use that already answers the key.
 
-        A use with status "done" was found: nothing was written, `use_answer(number, use.number)` is its answer. One
-        with status "pending" is new, to be drawn and then given to `settle` or `fail_use`.
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        key : str
+            The digest of what is asked.
+        body : mapping
+            What is asked, all public.
+        admit : callable
+            Pure: turns the sub-account into the one after it, or refuses.
+        retry : bool, default False
+            Whether to draw anew, paid again, where an earlier draw was lost.
+        wanted : Wanted, optional
+            Asked before every try; the charge is withdrawn once it says no.
 
-        Raises what `admit` raises; LedgerError where the entry is not open for uses; SessionBusy where the key is
-        being drawn now; ReleaseLost where its draw was lost and `retry` is false; ReleaseCancelled where `wanted` says
-        no. A refusal writes nothing.
+        Returns
+        -------
+        Use
+            With status "done" it was found: nothing was written, and `use_answer(number, use.number)` is its answer.
+            With "pending" it is new, to be drawn and then given to `settle` or `fail_use`.
+
+        Raises
+        ------
+        BudgetExceeded
+            If `admit` refuses; whatever it raises is raised.
+        LedgerError
+            If the entry is not open for uses.
+        SessionBusy
+            If the key is being drawn now.
+        ReleaseLost
+            If its draw was lost and `retry` is false.
+        ReleaseCancelled
+            If `wanted` says no. A refusal writes nothing.
         """
         _check_key(key)
 
@@ -507,26 +636,101 @@ class Ledger:
         raise uncharged(away)
 
     def finish(self, number: int, answer: bytes) -> Entry:
-        """Record the answer of a pending charge. It may be shown to anyone after this returns, and not before.
+        """Record the answer of a pending charge, which may be shown after this returns and not before.
 
-        Raises ReleaseLost where another kernel gave the draw up as lost meanwhile, and LedgerFull (or what else went
-        wrong) where the answer cannot be stored: the charge stays, and the draw is lost unless `finish` succeeds later.
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        answer : bytes
+            The answer as it is stored.
+
+        Returns
+        -------
+        Entry
+            The entry, now done.
+
+        Raises
+        ------
+        ReleaseLost
+            If another kernel gave the draw up as lost meanwhile.
+        LedgerFull
+            If the answer cannot be stored. The charge stays, and the draw is lost unless `finish` succeeds later.
         """
         return self._close(CHARGES, (number, 0), "done", answer)
 
     def close(self, number: int, status: Literal["cancelled", "failed"]) -> Entry:
-        """Record that a pending charge came to nothing. The charge stays."""
+        """Record that a pending charge came to nothing; the charge stays.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        status : {"cancelled", "failed"}
+            The reason.
+
+        Returns
+        -------
+        Entry
+            The entry.
+
+        Raises
+        ------
+        LedgerError
+            If the entry is not pending in this process.
+        """
         return self._close(CHARGES, (number, 0), _nothing(status), None)
 
     def settle(self, number: int, use: int, answer: bytes, adjust: Callable[[Account], Account]) -> Use:
         """Record the answer of a pending use, and give back what it reserved and did not need.
 
-        `adjust` is pure: it turns the present sub-account, other uses included, into the next one. Raises as `finish`.
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        use : int
+            The number of the use.
+        answer : bytes
+            The answer as it is stored.
+        adjust : callable
+            Pure: turns the present sub-account, other uses included, into the next one.
+
+        Returns
+        -------
+        Use
+            The use, now done.
+
+        Raises
+        ------
+        ReleaseLost
+            If another kernel gave the draw up as lost meanwhile.
+        LedgerFull
+            If the answer cannot be stored. Everything reserved stays used.
         """
         return self._close(USES, (number, use), "done", answer, adjust)
 
     def fail_use(self, number: int, use: int, status: Literal["cancelled", "failed"]) -> Use:
-        """Record that a pending use came to nothing. What it reserved stays used."""
+        """Record that a pending use came to nothing; everything it reserved stays used.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        use : int
+            The number of the use.
+        status : {"cancelled", "failed"}
+            The reason.
+
+        Returns
+        -------
+        Use
+            The use.
+
+        Raises
+        ------
+        LedgerError
+            If the use is not pending in this process.
+        """
         return self._close(USES, (number, use), _nothing(status), None)
 
     def _close(
@@ -567,14 +771,44 @@ class Ledger:
         return outcome
 
     def renew(self, number: int, use: int = 0) -> None:
-        """Say that the draw of a pending entry, or of a use, goes on: another machine does not take it for lost."""
+        """Record that the draw of a pending entry or use goes on, so that no other machine takes it for lost.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        use : int, default 0
+            The number of the use; 0 for the entry itself.
+
+        Raises
+        ------
+        LedgerAway
+            If the ledger's server does not answer.
+        """
         if not self._change(lambda connection: records.renew(connection, (number, use), self.owner)):
             raise records.lost(self.use(number, use) if use else self.entry(number))
 
     def raise_budget(
         self, budget: Mapping[str, object], widen: Callable[[Account], Account], *, reason: str | None = None
     ) -> None:
-        """Put another budget in force, as a row of the chain. `widen` gives the totals under it, or refuses."""
+        """Put another budget in force, as a row of the chain.
+
+        Parameters
+        ----------
+        budget : mapping
+            The new budget, as the charter writes it.
+        widen : callable
+            Pure: gives the totals under the new budget, or refuses.
+        reason : str, optional
+            Why, in the words of the person who raises it.
+
+        Raises
+        ------
+        LedgerReadOnly
+            If the ledger cannot be written.
+        ParameterError
+            If `widen` refuses; whatever it raises is raised.
+        """
         wanted = canonical(budget, "budget")
         why = {} if reason is None else {"reason": reason}
 
@@ -592,12 +826,48 @@ class Ledger:
 
     @single_arguments
     def entries(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """All charges in order, or the `last` ones; of those before a number only, where one is given."""
+        """List charges in order.
+
+        Parameters
+        ----------
+        last : int, optional
+            The most entries to list, from the end.
+        before : int, optional
+            List entries before this number only.
+
+        Returns
+        -------
+        list[Entry]
+            The charges.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._page(CHARGES.lately, last, before, lambda before, most: range(max(1, before - most), before))
 
     @single_arguments
     def finished(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
-        """The charges with an answer, in order; `last` and `before` as in `entries`."""
+        """List charges with an answer, in order.
+
+        Parameters
+        ----------
+        last : int, optional
+            The most entries to list, from the end.
+        before : int, optional
+            List entries before this number only.
+
+        Returns
+        -------
+        list[Entry]
+            The charges.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._page(CHARGES.done, last, before, lambda before, most: self._chain.audit.done(before, most))
 
     def _page(
@@ -636,19 +906,66 @@ class Ledger:
 
     @single_arguments
     def entry(self, number: int) -> Entry:
+        """Return one charge.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+
+        Returns
+        -------
+        Entry
+            The charge.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._one(connection, CHARGES, (number, 0)))
 
     @single_arguments
     def find(self, key: str) -> Entry | None:
-        """The latest charge for `key`."""
+        """Find the latest charge for a key.
+
+        Parameters
+        ----------
+        key : str
+            The digest of what was asked.
+
+        Returns
+        -------
+        Entry or None
+            The entry; None where nothing was charged for the key.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._find(connection, CHARGES, key))
 
     def pending(self) -> list[Entry]:
-        """Charges without a recorded outcome: "pending" (`mine` or another kernel's), or "lost"."""
+        """List charges without a recorded outcome.
+
+        Returns
+        -------
+        list of Entry
+            "pending", `mine` or another kernel's, or "lost".
+        """
         return self._each(lambda audit: audit.pending)
 
     def opened(self) -> list[Entry]:
-        """The charges that are there to be used, in order."""
+        """List the charges that are open for uses, in order.
+
+        Returns
+        -------
+        list[Entry]
+            The charges.
+        """
         return self._each(lambda audit: audit.opened)
 
     def _each(self, numbers: Callable[[Audit], list[int]]) -> list[Entry]:
@@ -657,22 +974,82 @@ class Ledger:
         )
 
     def raises(self) -> list[Raise]:
-        """Every raise of the budget, in order."""
+        """List every raise of the budget, in order.
+
+        Returns
+        -------
+        list[Raise]
+            The raises.
+        """
         return self._look(history.raises)
 
     @single_arguments
     def answer(self, number: int) -> bytes:
-        """The stored answer of an entry whose status is "done"."""
+        """Return the stored answer of an entry whose status is "done".
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+
+        Returns
+        -------
+        bytes
+            The answer as it is stored.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._answer(connection, CHARGES, (number, 0)))
 
     @single_arguments
     def sub_account(self, number: int) -> dict[str, str]:
-        """The sub-account of an open entry after its last use."""
+        """Return the sub-account of an open entry after its last use.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+
+        Returns
+        -------
+        dict[str, str]
+            The balance, as texts by name.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._sub(connection, number))
 
     @single_arguments
     def uses(self, number: int) -> list[Use]:
-        """All uses of an open entry, in the order of reserving."""
+        """List all uses of an open entry, in the order of reserving.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+
+        Returns
+        -------
+        list[Use]
+            The uses.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
 
         def work(connection: Connection) -> list[Use]:
             self._sub(connection, number)
@@ -684,11 +1061,50 @@ class Ledger:
 
     @single_arguments
     def use(self, number: int, use: int) -> Use:
+        """Return one use of an open entry.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        use : int
+            The number of the use.
+
+        Returns
+        -------
+        Use
+            The use.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._one(connection, USES, (number, use)))
 
     @single_arguments
     def find_use(self, number: int, key: str) -> Use | None:
-        """The latest use of an open entry for `key`."""
+        """Find the latest use of an open entry for a key.
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        key : str
+            The digest of what was asked.
+
+        Returns
+        -------
+        Use or None
+            The use; None where there is none.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
 
         def work(connection: Connection) -> Use | None:
             self._sub(connection, number)
@@ -698,7 +1114,27 @@ class Ledger:
 
     @single_arguments
     def use_answer(self, number: int, use: int) -> bytes:
-        """The stored answer of a use whose status is "done"."""
+        """Return the stored answer of a use whose status is "done".
+
+        Parameters
+        ----------
+        number : int
+            The number of the entry.
+        use : int
+            The number of the use.
+
+        Returns
+        -------
+        bytes
+            The answer as it is stored.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such entry.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
         return self._look(lambda connection: self._answer(connection, USES, (number, use)))
 
     def _answer(self, connection: Connection, statements: RecordStatements[SomeRecord], record_id: RecordId) -> bytes:
@@ -753,13 +1189,29 @@ class Ledger:
 
     @single_arguments
     def verify(self, *, head: str | None = None, check: Check | None = None) -> Verification:
-        """Read everything again: the file, every row, every answer, the index. Raises LedgerCorrupt saying where.
+        """Read everything again: the file, every row, every answer, the index.
 
         Of a session's ledger each entry is held against what it paid for, too: its price against the guarantee, the
-        parameters and the law of its answer, and what a use gave back against what its answer left unused.
+        parameters and the law of its answer, and the amount that a use gave back against the amount that its answer
+        left unused.
 
-        A chain cannot show by itself that its last rows were cut off, or the whole replaced by an older copy; a
-        `head` noted earlier can. `check` knows the arithmetic of sub-accounts, which the ledger does not.
+        Parameters
+        ----------
+        head : str, optional
+            A hash of a last row that was noted earlier. A chain cannot show by itself that its last rows were cut off,
+            or the whole replaced by an older copy; a head can.
+        check : Check, optional
+            Knows the arithmetic of sub-accounts, which the ledger does not.
+
+        Returns
+        -------
+        Verification
+            How many rows, entries and answers hold.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If something does not hold; the message says where.
         """
 
         seen, noted = self._chain.seen, self._store.noted()
@@ -796,7 +1248,18 @@ class Ledger:
 
     @classmethod
     def rebuild_index(cls, location: str | Path | Hidden[Any]) -> None:
-        """Derive the index of a ledger anew from its chain, which must hold."""
+        """Derive the index of a ledger anew from its chain.
+
+        Parameters
+        ----------
+        location : path or URL
+            The place of a file, or the URL of a database.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the chain does not hold.
+        """
         held = location = Hidden.of(location)
 
         def work(connection: Connection) -> None:
@@ -816,6 +1279,21 @@ class Ledger:
         """Copy the ledger into a new SQLite file, verified before it appears. Others may write meanwhile.
 
         Using a copy in place of the original forgets the charges made since: they were spent all the same.
+
+        Parameters
+        ----------
+        path : path
+            The place of the copy, where no file is yet.
+
+        Returns
+        -------
+        Verification
+            What was verified of the copy.
+
+        Raises
+        ------
+        LedgerError
+            If there is a file in that place, or the copy does not hold.
         """
         held = path = Hidden.of(path)
         target = locate_file(held)

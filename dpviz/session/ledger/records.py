@@ -84,7 +84,28 @@ class LedgerRecord:
 
 @dataclass(frozen=True, slots=True)
 class Entry(LedgerRecord):
-    """One charge and what came of it. Whatever the status, the charge counts. "open": it is there to be used."""
+    """One charge and its outcome.
+
+    Parameters
+    ----------
+    number : int
+        1, 2, 3 … in the order of charging.
+    key : str
+        The digest that the answer is found under.
+    body : mapping
+        What was charged for; public.
+    status : str
+        "pending": being drawn now, by this process where `mine`; "open": there to be used; "lost": charged, and nobody
+        draws it any more; "done", "cancelled" or "failed". Whatever the status, the charge counts.
+    opened : str
+        When it was charged, UTC.
+    closed : str or None
+        When its outcome was written.
+    mine : bool, default False
+        Whether this process draws it now.
+    person : str, default ""
+        Who asked for it, as they said; empty in ledgers older than that.
+    """
 
 
 @dataclass(frozen=True, slots=True)
