@@ -33,47 +33,11 @@ class PureOrNot(Parameters):
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
-        """Make the mechanism at a price.
-
-        Parameters
-        ----------
-        epsilon : Fraction
-            The epsilon to pay.
-        delta : Fraction
-            The delta to pay, where a delta is paid.
-
-        Returns
-        -------
-        Self
-            The mechanism, with defaults for everything else.
-
-        Raises
-        ------
-        ParameterError
-            If the price is outside its range.
-        """
         given: dict[str, Any] = {"epsilon": epsilon, "delta": delta or None}
         return cls(**given)
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        """Choose the parameters that the size of a question asks for.
-
-        Parameters
-        ----------
-        question : Question
-            The question to answer.
-
-        Returns
-        -------
-        dict
-            Parameters that differ from their defaults, as exact texts.
-
-        Raises
-        ------
-        DomainError
-            If the question has no bins to count.
-        """
         return super().fitted(question) | suggested_delta(question)
 
 

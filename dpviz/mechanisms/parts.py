@@ -145,22 +145,22 @@ class Parts(Parameters):
 
     @classmethod
     def use_from_parameters(cls, parameters: dict[str, str]) -> PartAsk:
-        """Read one use from the texts that a ledger keeps.
+        """Read one question about a part from the texts that a ledger keeps.
 
         Parameters
         ----------
-        parameters : dict[str, str]
-            Parameters of the use and of the sub-session, as exact texts.
+        parameters : dict of str
+            The mechanism, its parameters, the part, and those of the sub-session.
 
         Returns
         -------
         PartAsk
-            The question about one part.
+            The question.
 
         Raises
         ------
         ParameterError
-            If a text cannot be read.
+            If a text cannot be read, or names no part.
         """
         return PartAsk.from_parameters(parameters)
 
@@ -412,9 +412,9 @@ class Parts(Parameters):
         row : Row
             The number, question and status of the use.
         use : Use
-            The use; None where it cannot be read.
+            Not looked at.
         release : Release
-            Its answer; None where there is none.
+            Not looked at.
 
         Returns
         -------
@@ -430,7 +430,7 @@ class Parts(Parameters):
         Parameters
         ----------
         step : Step
-            The balance before and after, and the row.
+            A row, with the balance on either side.
 
         Returns
         -------

@@ -114,23 +114,6 @@ class SampleCategory(Parameters):
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        """Choose one record alone where the weights of all labels are too many.
-
-        Parameters
-        ----------
-        question : Question
-            The question to answer.
-
-        Returns
-        -------
-        dict
-            Parameters that differ from their defaults, as exact texts.
-
-        Raises
-        ------
-        DomainError
-            If the question declares no labels.
-        """
         return {"draws": "one"} if question.domain.declared and question.bins > MOST_LABELS else {}
 
     def bind(self, question: Question, unit: Unit) -> SampleCategoryBound:
