@@ -1,0 +1,406 @@
+"""The exact price of discrete Gaussian noise on counts: delta at an epsilon, and the variance that a price pays for.
+
+One coordinate. Noise of variance V, moved by a whole number D >= 1, loses more than epsilon at z > epsilon V/D - D/2.
+With t the least whole number above that and T(t) = Pr[Z >= t],
+
+    delta(epsilon; V, D) = T(t) - e**epsilon T(t + D),
+
+which is the same in both directions and grows with D (Canonne, Kamath, Steinke 2020, Theorem 7).
+
+Several coordinates. A unit moves counts by a vector s of whole numbers, of squared length n, with g the greatest common
+divisor of its entries. The loss depends on <s, Z> alone, a number on gZ, and
+
+    Pr[<s, Z> = g k] = Pr[DG(n v / g**2) = k] e**theta,  |theta| <= tau = 4.01 (N - 1) q,  q = exp(-2 pi**2 v / n),
+
+for N entries that are not 0, wherever q <= 2**-20. So delta is that of one coordinate with V = n v / g**2, D = n / g,
+but for a factor between e**-tau and e**tau on each T. Proof: add coordinates one at a time. A partial sum on hZ has
+weights exp(-x**2 / (2 A v)), with A >= h**2 a sum of squares. For the next entry s, completing the square leaves a
+shifted Gaussian sum of variance c = A s**2 v / (A + s**2) and spacing at most h s. By Poisson's summation such sums
+differ by a factor of at most (1 + eta) / (1 - eta), where eta = 2 sum over j of exp(-2 pi**2 j**2 c / (h s)**2) and
+c / (h s)**2 >= v / (A + s**2) >= v / n.
+
+The worst move. One coordinate grows with its shift, and dominating pairs compose: delta grows with every entry. Limits
+on the number of bins and on each of them have one worst vector. Where n and the largest entry are all that is known,
+the worst is one of the lengths n_g = g**2 floor(n / g**2), over every g up to that entry: a vector with the divisor g
+has a squared length that g**2 divides, and entries of g can be appended to it.
+
+delta is not monotone in the variance: for epsilon above 1 wider noise may cost more. So no variance is rounded after it
+was found; the one that is drawn is tested.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, Literal
+
+import numpy as np
+
+from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
+from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
+from dpviz.laws.gaussian import DiscreteGaussian
+from dpviz.privacy import renyi
+from dpviz.privacy.grid import EPSILON_STEP
+
+Rule = Literal["exact", "renyi"]
+
+DIGITS: Final = 6
+"""Significant digits of a variance."""
+
+MOST_ADDED: Final = 1 << 20
+"""Tails of noise of a larger variance are compared with integrals, whose error is below 10**-8 of a tail there."""
+
+MOST_IN_FLOATS: Final = 200**2
+"""Floating point adds up weights up to this variance. Beyond, it takes Euler and Maclaurin's formula."""
+
+CERTAIN: Final = 1e-6
+"""Floating point decides where its delta and the one that is allowed differ by more than this, relatively."""
+
+MOST_PRECISE: Final = 4096
+"""A comparison that is not decided at this precision counts as one that does not hold."""
+
+MOST_DIVISORS: Final = 8
+"""Where one entry may be larger, the rule of Rényi orders is taken, which needs no divisors."""
+
+LEAST_RATIO: Final = Fraction(7025, 10_000)
+"""v / n from which on q <= 2**-20: above 20 ln(2) / (2 pi**2)."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves of one unit that may be worst, for noise of one variance on every count.
+
+    Parameters
+    ----------
+    squared : int
+        The squared L2 sensitivity, at least 1.
+    worst : tuple of (int, int)
+        Squared length and greatest common divisor of the vectors of which one is worst. Empty where that is not known:
+        then the rule of Rényi orders is all that is proved.
+    entries : int
+        The largest number of entries that are not 0.
+    """
+
+    squared: int
+    worst: tuple[tuple[int, int], ...]
+    entries: int
+
+    def __post_init__(self) -> None:
+        if self.squared < 1:
+            raise ParameterError.of(
+                self.squared, "noise protects counts that one unit moves", "publish them as they are"
+            )
+
+    @classmethod
+    def box(cls, entries: int, each: int) -> Moves:
+        """Return the moves of at most this number of counts by at most `each`."""
+        return cls(entries * each**2, ((entries * each**2, each),), entries)
+
+    @classmethod
+    def within(cls, squared: int, largest: int) -> Moves:
+        """Return the moves of this squared length at most, with no entry above `largest`."""
+        if largest > MOST_DIVISORS:
+            return cls.unknown(squared)
+        longest = ((squared // divisor**2 * divisor**2, divisor) for divisor in range(1, largest + 1))
+        return cls(squared, tuple(one for one in longest if one[0]), squared)
+
+    @classmethod
+    def unknown(cls, squared: int) -> Moves:
+        """Return the moves of this squared length at most, of which nothing else is known, or levels that differ in
+        their noise."""
+        return cls(squared, (), squared)
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The noise that a price pays for.
+
+    Parameters
+    ----------
+    variance : Fraction
+        Of the law that is drawn.
+    rho : Fraction
+        What this variance costs in zero-concentrated differential privacy, rounded up.
+    rule : {"exact", "renyi"}
+        What proves that the price is enough.
+    """
+
+    variance: Fraction
+    rho: Fraction
+    rule: Rule
+
+
+def rho_of(moves: Moves, variance: Fraction) -> Fraction:
+    """Return n / (2 variance), rounded up: the rho of the noise that is drawn."""
+    return ceil_to(moves.squared / (2 * variance), EPSILON_STEP)
+
+
+# ---------------------------------------------------------------- calibration
+
+
+@lru_cache(maxsize=4096)
+def calibrate(moves: Moves, epsilon: Fraction, delta: Fraction) -> Calibrated:
+    """Return the noise that (epsilon, delta) pays for.
+
+    Parameters
+    ----------
+    moves : Moves
+        How one unit moves the counts.
+    epsilon : Fraction
+        Above 0.
+    delta : Fraction
+        Strictly between 0 and 1.
+
+    Raises
+    ------
+    ParameterError
+        Where the price is below that of any noise that is drawn.
+
+    Notes
+    -----
+    The search begins at the variance n / (2 rho) of the Rényi rule, rounded up on a grid of six digits, where the price
+    holds at every larger variance too. It walks down while the exact delta holds, and halves the last step on the grid.
+    The variance that is found holds and the one before it on the grid does not. Nothing is claimed of others.
+
+    Examples
+    --------
+    >>> found = calibrate(Moves.box(1, 1), Fraction(1), Fraction(1, 10**6))
+    >>> float(found.variance), round(float(found.variance) ** 0.5, 4), float(found.rho), found.rule
+    (17.8995, 4.2308, 0.027933741166, 'exact')
+    """
+    rho = renyi.rho_for(epsilon, delta)
+    if not rho:
+        raise ParameterError.of(
+            f"epsilon = {text(epsilon)}, delta = {text(delta)}",
+            "the rho that this pays for is below any noise that is drawn",
+            "ask for a larger epsilon",
+        )
+    enough = moves.squared / (2 * rho)
+    step = place(enough, DIGITS)
+    first = high = int(ceil_to(enough, step) / step)
+    if moves.worst:
+        low = high
+        while low and _holds(moves, low * step, epsilon, delta):
+            low, high = low * 63 // 64, low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _holds(moves, middle * step, epsilon, delta) else (middle, high)
+        while high < first and not certain(moves, high * step, epsilon, delta):
+            high += 1
+    variance = high * step
+    return Calibrated(variance, rho_of(moves, variance), "exact" if high < first else "renyi")
+
+
+def holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether noise of this variance is proved to cost (epsilon, delta) at most, by either rule."""
+    if moves.squared <= 2 * variance * renyi.rho_for(epsilon, delta):
+        return True
+    return _holds(moves, variance, epsilon, delta) and certain(moves, variance, epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def epsilon_of(moves: Moves, variance: Fraction, delta: Fraction) -> Fraction:
+    """Return the least epsilon, in millionths, that noise of this variance is proved to cost at delta.
+
+    Parameters
+    ----------
+    moves : Moves
+        How one unit moves the counts.
+    variance : Fraction
+        Of the noise.
+    delta : Fraction
+        Strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> float(epsilon_of(Moves.box(1, 1), Fraction("28.6223"), Fraction(1, 10**6)))
+    0.776418
+    """
+    high = int(renyi.epsilon_for(moves.squared / (2 * variance), delta) / renyi.STEP)
+    if moves.worst:
+        low = -1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _holds(moves, variance, middle * renyi.STEP, delta) else (middle, high)
+    epsilon = high * renyi.STEP
+    while not certain(moves, variance, epsilon, delta) and epsilon < renyi.epsilon_for(
+        moves.squared / (2 * variance), delta
+    ):
+        epsilon += renyi.STEP
+    return epsilon
+
+
+# ---------------------------------------------------------------- decisions
+
+
+def _applies(moves: Moves, variance: Fraction) -> bool:
+    """Whether the exact rule is proved here."""
+    return bool(moves.worst) and (moves.entries == 1 or variance >= LEAST_RATIO * moves.squared)
+
+
+def certain(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether the exact rule proves (epsilon, delta), by intervals alone."""
+    return _applies(moves, variance) and all(_below(moves, one, variance, epsilon, delta) for one in moves.worst)
+
+
+def _below(moves: Moves, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    precision, added = 96, _alone(vector, variance)[0] <= MOST_ADDED
+    while precision <= MOST_PRECISE:
+        low, high = delta_bounds(moves, vector, variance, epsilon, precision)
+        if high <= delta or low > delta or not added:
+            return high <= delta
+        precision *= 2
+    return False
+
+
+def _holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """As `certain`, by floating point where that is sure."""
+    if not variance or not _applies(moves, variance):
+        return False
+    log, unsure = float(_log(delta)), []
+    for vector in moves.worst:
+        found = _log_delta(*_alone(vector, variance), epsilon)
+        if found is None or abs(found - log) <= CERTAIN:
+            unsure.append(vector)
+        elif found > log:
+            return False
+    return all(_below(moves, vector, variance, epsilon, delta) for vector in unsure)
+
+
+@lru_cache(maxsize=256)
+def _log(delta: Fraction) -> float:
+    return math.log(delta.numerator) - math.log(delta.denominator)
+
+
+def _alone(vector: tuple[int, int], variance: Fraction) -> tuple[Fraction, int]:
+    """Variance and shift of the one coordinate that stands for a vector."""
+    squared, divisor = vector
+    return squared * variance / divisor**2, squared // divisor
+
+
+def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
+    """The least whole number at which the loss exceeds epsilon, exactly."""
+    return math.floor(epsilon * variance / shift - Fraction(shift, 2)) + 1
+
+
+def _log_delta(variance: Fraction, shift: int, epsilon: Fraction) -> float | None:
+    """The logarithm of delta in floating point, to about 10**-8; None where intervals have to tell."""
+    first = _first(variance, shift, epsilon)
+    if first < 1:
+        return None
+    v, at = float(variance), float(first)
+    beyond = float(epsilon - (2 * first * shift + shift * shift) / (2 * variance))  # of e**epsilon T(t + D) over T(t)
+    if variance <= MOST_IN_FLOATS:
+        z = np.arange(int(12 * math.sqrt(v)) + 12, dtype=np.float64)
+        terms = np.exp(-z * (2 * at + z) / (2 * v)) * -np.expm1(np.minimum(0.0, beyond - z * shift / v))
+        total = float(terms.sum())
+        if v < 1:
+            k = np.arange(1, 64, dtype=np.float64)
+            whole = 1 + 2 * float(np.exp(-k * k / (2 * v)).sum())
+        else:
+            whole = math.sqrt(2 * math.pi * v) * (1 + 2 * math.exp(-2 * math.pi**2 * v))
+        return math.log(total) - at * at / (2 * v) - math.log(whole) if total > 0 else None
+    start, moved = at - 0.5, shift
+    power = float(epsilon - (2 * first * shift - shift + shift * shift) / (2 * variance))
+    total = _tail(start, v) - math.exp(power) * _tail(start + moved, v)
+    return math.log(total) - start * start / (2 * v) - math.log(2 * math.pi * v) / 2 if total > 0 else None
+
+
+def _tail(start: float, v: float) -> float:
+    """The sum of the weights at start + 1/2, start + 3/2, ... over the weight at `start`, for v above 10**4."""
+    from scipy.special import erfcx
+
+    integral, slope = math.sqrt(math.pi * v / 2) * float(erfcx(start / math.sqrt(2 * v))), start / v
+    return integral - slope / 24 - 7 / 5760 * (3 * slope / v - slope**3)
+
+
+# ---------------------------------------------------------------- intervals
+
+
+def delta_bounds(
+    moves: Moves, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, precision: int = 96
+) -> Enclosure:
+    """Return an enclosure of the delta of one vector at epsilon.
+
+    Parameters
+    ----------
+    moves : Moves
+        Of which the vector is one.
+    vector : (int, int)
+        Squared length and greatest common divisor.
+    variance : Fraction
+        Of the noise on each count; at least 0.7025 times `moves.squared` where several entries are not 0.
+    epsilon : Fraction
+        At least 0.
+    precision : int
+        Binary places.
+    """
+    wide, shift = _alone(vector, variance)
+    low, high = _off(moves, variance)
+    if wide > MOST_ADDED:
+        return _integrated(wide, shift, epsilon, low, high)
+    first = _first(wide, shift, epsilon)
+    (least, most), (lost_least, lost_most) = _summed(wide, shift, epsilon, first, precision)
+    scale = exp_bounds(-Fraction(first * first) / (2 * wide), precision)
+    alone = DiscreteGaussian(wide).pmf(0, precision)  # 1 over the sum of all weights
+    smallest, largest = low * least - high * lost_most, high * most - low * lost_least
+    return max(Fraction(0), smallest) * scale[0] * alone[0], max(Fraction(0), largest) * scale[1] * alone[1]
+
+
+def _off(moves: Moves, variance: Fraction) -> Enclosure:
+    """e**-tau and e**tau, enclosed together."""
+    if moves.entries == 1:
+        return Fraction(1), Fraction(1)
+    # 19.739 is below 2 pi**2, and far out e**-1000 stands for anything smaller
+    power = max(Fraction(-1000), Fraction(-19739, 1000) * variance / moves.squared)
+    tau = Fraction(401, 100) * (moves.entries - 1) * exp_bounds(power, 64)[1]
+    if tau > 1:
+        return Fraction(0), exp_bounds(ceil_to(tau, Fraction(1, 8)), 64)[1]
+    return 1 - tau, 1 + tau + tau * tau
+
+
+def _integrated(variance: Fraction, shift: int, epsilon: Fraction, low: Fraction, high: Fraction) -> Enclosure:
+    first, law = _first(variance, shift, epsilon), DiscreteGaussian(variance)
+    near, far, odds = law.above(first - 1), law.above(first + shift - 1), exp_bounds(epsilon)
+    least, most = low * near[0] - high * odds[1] * far[1], high * near[1] - low * odds[0] * far[0]
+    return max(Fraction(0), least), max(Fraction(0), most)
+
+
+def _summed(
+    variance: Fraction, shift: int, epsilon: Fraction, first: int, precision: int
+) -> tuple[Enclosure, Enclosure]:
+    """T(t) and e**epsilon T(t + D), over the weight at t, enclosed.
+
+    In fixed point, all four chains rounded outwards. The weight at t + j + 1 is that at t + j times
+    exp(-(2 (t + j) + 1) / 2V), a factor that falls by exp(-1 / V). The second sum has at z the weight of z times
+    exp(epsilon - loss), the loss being (2 z D + D**2) / 2V: the weight at z + D over that at z.
+    """
+    places = precision + 32
+    one = 1 << places
+
+    def fixed(power: Fraction) -> tuple[int, int]:
+        low, high = exp_bounds(max(power, Fraction(-2 * places)), places)
+        least = (low.numerator << places) // low.denominator if power > -2 * places else 0
+        return least, -(-(high.numerator << places) // high.denominator)
+
+    (low, high), (fall_low, fall_high) = fixed(-Fraction(2 * first + 1) / (2 * variance)), fixed(-1 / variance)
+    share_low, share_high = fixed(epsilon - (2 * first * shift + shift * shift) / (2 * variance))
+    shrink_low, shrink_high = fixed(-shift / variance)
+    least = most = one
+    sum_low = sum_high = lost_low = lost_high = 0
+    while high >= one or most >> 32:
+        sum_low, sum_high = sum_low + least, sum_high + most
+        lost_low, lost_high = lost_low + (least * share_low >> places), lost_high - (-most * share_high >> places)
+        least, most = least * low >> places, -(-most * high >> places)
+        low, high = low * fall_low >> places, -(-high * fall_high >> places)
+        share_low, share_high = share_low * shrink_low >> places, -(-share_high * shrink_high >> places)
+    rest = -(-(most << places) // (one - high))  # weights that fall by this factor or faster
+    sum_high, lost_high = sum_high + rest, lost_high + (rest * share_high >> places) + 1
+    near = Fraction(sum_low, one), Fraction(sum_high, one)
+    return near, (Fraction(lost_low, one), Fraction(lost_high, one))
+
+
+protect_module(vars())
