@@ -36,12 +36,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal
 
-import numpy as np
-
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
 from dpviz.laws.gaussian import DiscreteGaussian
+from dpviz.laws.gaussian_loss import surely_below
 from dpviz.privacy import renyi
 from dpviz.privacy.grid import EPSILON_STEP
 
@@ -52,12 +51,6 @@ DIGITS: Final = 6
 
 MOST_ADDED: Final = 1 << 20
 """Tails of noise of a larger variance are compared with integrals, whose error is below 10**-8 of a tail there."""
-
-MOST_IN_FLOATS: Final = 200**2
-"""Floating point adds up weights up to this variance. Beyond, it takes Euler and Maclaurin's formula."""
-
-CERTAIN: Final = 1e-6
-"""Floating point decides where its delta and the one that is allowed differ by more than this, relatively."""
 
 MOST_PRECISE: Final = 4096
 """A comparison that is not decided at this precision counts as one that does not hold."""
@@ -260,19 +253,15 @@ def _holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction)
     """As `certain`, by floating point where that is sure."""
     if not variance or not _applies(moves, variance):
         return False
-    log, unsure = float(_log(delta)), []
+    unsure = []
     for vector in moves.worst:
-        found = _log_delta(*_alone(vector, variance), epsilon)
-        if found is None or abs(found - log) <= CERTAIN:
-            unsure.append(vector)
-        elif found > log:
+        wide, shift = _alone(vector, variance)
+        surely = surely_below(wide, shift, _first(wide, shift, epsilon), epsilon, delta)
+        if surely is False:
             return False
+        if surely is None:
+            unsure.append(vector)
     return all(_below(moves, vector, variance, epsilon, delta) for vector in unsure)
-
-
-@lru_cache(maxsize=256)
-def _log(delta: Fraction) -> float:
-    return math.log(delta.numerator) - math.log(delta.denominator)
 
 
 def _alone(vector: tuple[int, int], variance: Fraction) -> tuple[Fraction, int]:
@@ -284,37 +273,6 @@ def _alone(vector: tuple[int, int], variance: Fraction) -> tuple[Fraction, int]:
 def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
     """The least whole number at which the loss exceeds epsilon, exactly."""
     return math.floor(epsilon * variance / shift - Fraction(shift, 2)) + 1
-
-
-def _log_delta(variance: Fraction, shift: int, epsilon: Fraction) -> float | None:
-    """The logarithm of delta in floating point, to about 10**-8; None where intervals have to tell."""
-    first = _first(variance, shift, epsilon)
-    if first < 1:
-        return None
-    v, at = float(variance), float(first)
-    beyond = float(epsilon - (2 * first * shift + shift * shift) / (2 * variance))  # of e**epsilon T(t + D) over T(t)
-    if variance <= MOST_IN_FLOATS:
-        z = np.arange(int(12 * math.sqrt(v)) + 12, dtype=np.float64)
-        terms = np.exp(-z * (2 * at + z) / (2 * v)) * -np.expm1(np.minimum(0.0, beyond - z * shift / v))
-        total = float(terms.sum())
-        if v < 1:
-            k = np.arange(1, 64, dtype=np.float64)
-            whole = 1 + 2 * float(np.exp(-k * k / (2 * v)).sum())
-        else:
-            whole = math.sqrt(2 * math.pi * v) * (1 + 2 * math.exp(-2 * math.pi**2 * v))
-        return math.log(total) - at * at / (2 * v) - math.log(whole) if total > 0 else None
-    start, moved = at - 0.5, shift
-    power = float(epsilon - (2 * first * shift - shift + shift * shift) / (2 * variance))
-    total = _tail(start, v) - math.exp(power) * _tail(start + moved, v)
-    return math.log(total) - start * start / (2 * v) - math.log(2 * math.pi * v) / 2 if total > 0 else None
-
-
-def _tail(start: float, v: float) -> float:
-    """The sum of the weights at start + 1/2, start + 3/2, ... over the weight at `start`, for v above 10**4."""
-    from scipy.special import erfcx
-
-    integral, slope = math.sqrt(math.pi * v / 2) * float(erfcx(start / math.sqrt(2 * v))), start / v
-    return integral - slope / 24 - 7 / 5760 * (3 * slope / v - slope**3)
 
 
 # ---------------------------------------------------------------- intervals
