@@ -2,9 +2,9 @@
 
 IPython's `%xmode Verbose` prints the variables of every frame of a traceback, and somebody will hand any public call a
 data frame, or a list that was a column. So every public call has a boundary: `plain_arguments` and `single_arguments`
-read its arguments into plain types, once, and hide what nobody types; `error_boundary` lets them be. Whatever goes
-wrong behind a boundary leaves it without the frames in which it went wrong. A private step runs inside
-`withhold_errors`, which leaves no frame and no reason.
+read its arguments into plain types, once, and hide what nobody types; `error_boundary` lets them be. Errors behind a
+boundary leave it without the frames in which they went wrong. A private step runs inside `withhold_errors`, which
+leaves no frame and no reason.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Result = TypeVar("Result")
 
 
 CALLS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
-"""What a person hands over to be called."""
+"""A function that a person hands over to be called."""
 
 DEEPEST: Final = 40
 """Lists in lists are read so deep; what lies below is hidden."""
 
 
 class Unstored:
-    """What stays in this process: no pickle, no copy."""
+    """Objects that stay in this process: no pickle, no copy."""
 
     __slots__ = ()
 
@@ -160,7 +160,8 @@ def kind_of(value: object) -> str:
 
 
 def as_given(value: object, article: str = "") -> str:
-    """What a message shows of an argument of the wrong kind: a text or number as it was typed; of all else the type."""
+    """The part of an argument of the wrong kind that a message shows: a text or number as it was typed; of all else the
+    type."""
     if type(value) is str:
         return f'"{short(value)}"' if value.strip() else short(value)
     typed = any(type(value) is known for known in (int, bool, float, NoneType, Decimal, Fraction))
@@ -221,7 +222,7 @@ def _bounded(
 def _known(error: BaseException) -> BaseException:
     """The error, or one of ours in place of what Python or a package says of a value: its text may quote the value.
 
-    What a call itself refuses, like an argument that it does not have, goes out as it is.
+    Refusals of the call itself, like an argument that it does not have, go out as they are.
     """
     if not is_a(error, TypeError, ValueError, OverflowError, OSError) or is_a(error, DpvizError, TimeoutError):
         return error
@@ -291,7 +292,7 @@ _SIGNS: Final = (
     "gt ge format reversed"
 )
 OPERATORS: Final = frozenset(f"__{sign}__" for sign in _SIGNS.split())
-"""What the user of an object calls without its name."""
+"""A method that Python calls without its name."""
 
 
 def protect_module(module: dict[str, Any]) -> None:

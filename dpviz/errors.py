@@ -268,7 +268,8 @@ class ReleaseInterrupted(Rendered, KeyboardInterrupt):
 
 
 TYPED: Final = (str, int, bool, float, complex, range, type, type(None), Decimal, Fraction, *PATHS)
-"""What a person types. Of anything else, a subclass of these too, a message names the type only: it may be data."""
+"""The types that a person types. Of anything else, a subclass of these too, a message names the type only: it may be
+data."""
 
 
 def short(value: object, limit: int = 80) -> str:

@@ -23,7 +23,7 @@ from dpviz.errors import ExactnessError, ParameterError, short
 from dpviz.kinds import bases
 
 Number: TypeAlias = int | float | str | Fraction | Decimal | Any
-"""What a user may type where an exact number is meant."""
+"""The types that a user may give where an exact number is meant."""
 
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+) */ *(\d+)\Z", re.ASCII)
@@ -74,7 +74,7 @@ _NUMERATOR, _DENOMINATOR = vars(Fraction)["_numerator"], vars(Fraction)["_denomi
 
 
 def _slot(value: object, slot: Any) -> int | None:
-    """What a slot of a Fraction holds, where that is an integer."""
+    """The value of a slot of a Fraction, where that is an integer."""
     try:
         part = slot.__get__(value)
     except AttributeError:  # never filled

@@ -21,7 +21,7 @@ FEWEST: Final = 2
 """How many wrong answers an exercise explains, at least."""
 
 DOTS: Final = kind_of(...)
-"""What stands in a notebook where a prediction belongs."""
+"""The value that stands in a notebook where a prediction belongs."""
 
 INVITATION: Final = "Write your prediction in place of the dots in the next cell, and run it."
 FIRST: Final = "Predict first: write your answer in place of the dots, and run the cell again."
@@ -49,7 +49,7 @@ class Exercise:
 
     @single_arguments
     def __call__(self, prediction: object = None) -> Verdict:
-        """What the prediction gets right or misses. Without one, or with `...`, an invitation to predict.
+        """The verdict on the prediction, right or missed. Without one, or with `...`, an invitation to predict.
 
         Raises ParameterError for anything but one of the letters, and ExactnessError for anything but a number, where
         the answer is a number.
@@ -100,7 +100,7 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an exercise says of one prediction.
+    """The verdict of an exercise on one prediction.
 
     right  whether the prediction is right; None before there is one, and of an answer that is revealed
     says   the reason where it is right, what was missed where it is wrong

@@ -293,7 +293,7 @@ def _check_free(place: Path, target: Path) -> None:
 
 
 def _appeared(draft: Path, place: Path) -> bool:
-    """Give the draft its place where nothing is there, in one step. What came there meanwhile stays."""
+    """Give the draft its place where nothing is there, in one step. A file that came there meanwhile stays."""
     try:
         os.link(draft, place)
     except OSError:

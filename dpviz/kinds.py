@@ -1,7 +1,7 @@
-"""What a thing really is: its type and the classes below that, and not what it says of itself.
+"""The true type of a thing: its type and the classes below that, and not what it says of itself.
 
-`isinstance` asks an object for its `__class__`, and a metaclass for its bases; both may lie. What is written here asks
-neither, and runs no line of anybody's code.
+`isinstance` asks an object for its `__class__`, and a metaclass for its bases; both may lie. The functions here ask
+neither, and run no line of anybody's code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What loads when something first needs it, and Python's garbage collector meanwhile.
+"""Modules that load on first use, and Python's garbage collector meanwhile.
 
-Whoever starts pandas, SQLAlchemy and anywidget makes hundreds of thousands of objects, nearly all of which stay. The
+The start of pandas, SQLAlchemy and anywidget makes hundreds of thousands of objects, nearly all of which stay. The
 collector looks through them again and again for what could go, and finds next to nothing: a seventh of the time until
 a first plan. So it rests while we load, and what was loaded then counts among the old at once, as it would after two
 more looks. Nothing is kept from the collector: whatever is old is looked through whenever Python looks at all.

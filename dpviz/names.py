@@ -171,7 +171,7 @@ def name_class_of(module: str) -> None:
 
 
 def unknown_argument(call: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> TypeError | None:
-    """What is wrong with the arguments of a call, in our words; None where nothing is that can be told.
+    """The fault in the arguments of a call, in our words; None where nothing is that can be told.
 
     Only names are looked at. `given` counts as so many.
     """

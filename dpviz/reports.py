@@ -246,7 +246,7 @@ def _told(items: Any) -> tuple[Any, tuple[list[Combined], list[Derived]]]:
 
 
 def _sentences(rows: list[Derived], releases: list[Release]) -> list[str]:
-    """What was derived, in words. Each release that it rests on is shown, so its price is in the total."""
+    """The derived value, in words. Each release that it rests on is shown, so its price is in the total."""
     shown_here = [release.paid for release in releases]
     for row in rows:
         if any(one not in shown_here for one in row.paid):
@@ -350,13 +350,13 @@ def _each(paid: list[Release]) -> list[Release]:
 
 
 def _charged(release: Release) -> Guarantee:
-    """What the ledger took for a release."""
+    """The charge in the ledger for a release."""
     price = release.guarantee
     return Guarantee(payable(to_approx(price.loss)), price.unit, price.rule)
 
 
 def _stated(price: Mapping[str, str], unit: Unit | None) -> Guarantee:
-    """What the ledger took for a release that cannot be read, as its entry says it."""
+    """The charge in the ledger for a release that cannot be read, as its entry says it."""
     assert unit is not None
     return Guarantee(ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"])), unit, "as the ledger says")
 
@@ -445,7 +445,7 @@ def _program(releases: list[Release], sheets: list[PlanSheet], explorers: list[E
 
 
 def _bundles(results: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """What draws the kinds of answers that the report shows, each once, and nothing else."""
+    """The programs that draw the kinds of answers that the report shows, each once, and nothing else."""
     kinds = dict.fromkeys(result["kind"] for result in results)
     own = {kind: views.Bundle(kind, _static(f"view-{kind}.js"), "") for kind in kinds if kind in views.own_kinds()}
     bundles = [own.get(kind) or views.registered(kind) for kind in kinds]
@@ -515,7 +515,8 @@ def _totals(
 
 
 def _facts(releases: list[Release], total: Guarantee | None, verified: _Verified | None) -> list[dict[str, str]]:
-    """What a reader asks of a document, each under its name. The days are those on which the ledger was charged."""
+    """The facts that a reader asks of a document, each under its name. The days are those on which the ledger was
+    charged."""
     days = [] if verified is None else verified.days
     said = {
         "guarantee": "" if total is None else total.sentence,
@@ -574,7 +575,7 @@ def _records(unit: Unit) -> str:
 
 
 def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | None) -> list[str]:
-    """What this does not protect."""
+    """The limits of the protection."""
     said: list[str] = []
     if unit is None:
         return said

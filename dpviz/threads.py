@@ -12,7 +12,7 @@ Work = Callable[[], object]
 
 
 class _InPlace(threading.local):
-    """What is being done in place on a thread: the name that a thread of its own would have had."""
+    """The work that is done in place on a thread: the name that a thread of its own would have had."""
 
     name = ""
 

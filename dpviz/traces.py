@@ -38,7 +38,7 @@ class Rendered:
     next_step: str = ""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython prints in place of the frames. Python itself never asks for it."""
+        """The text that IPython prints in place of the frames. Python itself never asks for it."""
         return ["\n".join(rendered(self))]  # one text: IPython joins several with or without line ends
 
 

@@ -1,7 +1,7 @@
 """Whether what is being computed is still wanted: whoever asked for it may have asked for something else since.
 
-Whoever begins a long computation says how to know (`until`); whoever computes many things one after the other takes
-them from `each`, which stops in between. Where nobody says anything, everything is wanted.
+The caller that begins a long computation says how to know (`until`); whoever computes many things one after the other
+takes them from `each`, which stops in between. Where nobody says anything, everything is wanted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Superseded(DpvizError):
 
 
 class _Here(threading.local):
-    """What this thread computes, and whether something later has come."""
+    """The computation of this thread, and whether something later has come."""
 
     what = ""
     overtaken: Callable[[], bool] | None = None
@@ -38,7 +38,7 @@ _here = _Here()
 
 @contextmanager
 def until(overtaken: Callable[[], bool], what: str) -> Iterator[None]:
-    """What is computed on this thread is wanted until something later has come."""
+    """The computation on this thread is wanted until something later has come."""
     before = _here.overtaken, _here.what
     _here.overtaken, _here.what = overtaken, what
     try:

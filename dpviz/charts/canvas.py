@@ -1,4 +1,4 @@
-"""What every chart shares: the check that data comes in by, and a chart that draws without a network."""
+"""The parts that charts share: the check that data comes in by, and a chart that draws without a network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DASHES: dict[str, list[float]] = {"exact": [], "bound": [6, 3], "numerical": [8,
 
 LAB_MIME = "application/vnd.vegalite.v5+json"
 LAB_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-"""What JupyterLab 4 draws by itself, from its own files. The name is a name: nothing is fetched."""
+"""The format that JupyterLab 4 draws by itself, from its own files. The name is a name: nothing is fetched."""
 
 EMBED = {
     "renderer": "svg",

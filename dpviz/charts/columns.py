@@ -24,7 +24,7 @@ SHORTEST: Final = 100
 """How many rows of whole numbers that go up by one are told by their first."""
 
 MOST_BYTES: Final = 2**32 - 1
-"""So many bytes of texts a column may have: where each ends is told in 32 bits."""
+"""The most bytes of texts in a column: where each ends is told in 32 bits."""
 
 Body = dict[str, Any]
 Rows = Sequence[str] | NDArray[Any]

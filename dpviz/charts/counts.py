@@ -157,7 +157,7 @@ def _picture(
 
 
 def _finding(release: Release, counts: Counts) -> str:
-    """What the chart shows, in one sentence, for who cannot see it."""
+    """Describe the chart in one sentence, for a reader who cannot see it."""
     greatest = int(counts.values.argmax())
     within = f" {counts.often} times {counts.axis.one} lies within its interval"
     if counts.one is not None:

@@ -132,7 +132,7 @@ def _cells(listing: Listing) -> list[_Cell]:
 
 
 def _finding(release: Release) -> str:
-    """What the chart shows, in one sentence, for who cannot see it."""
+    """Describe the chart in one sentence, for a reader who cannot see it."""
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     listed = ", ".join(release.items[:10]) + (", …" if len(release.items) > 10 else "")
     return f"{marked}{release.title}: {listed + '. ' if listed else ''}{release.sentence}"

@@ -27,7 +27,7 @@ from dpviz.model.domain import Domain, quoted
 from dpviz.model.release import Release
 
 MOST_ROWS, MOST_COLUMNS = 60, 40
-"""So many cells are drawn below and beside each other."""
+"""The most cells that are drawn below and beside each other."""
 
 STEPS: Final = 6
 """Strengths of one colour, of which a reader tells each from the next."""
@@ -163,7 +163,7 @@ Cell: TypeAlias = tuple[int | Fraction | Between, Any, Any]
 
 @dataclass(frozen=True)
 class Table:
-    """What a map is drawn from, wherever it came from. Public throughout.
+    """The data of a map, wherever it came from. Public throughout.
 
     down, across   the column that goes down and the one that goes across
     cells          row by row
@@ -223,7 +223,7 @@ def named(down: Domain, across: Domain) -> str:
 
 
 def _errors(release: Release, cells: Sequence[Cell], beta: Fraction) -> str:
-    """How far one cell may be off, where that is the same in every cell whose interval is cut nowhere."""
+    """The error of one cell, where that is the same in every cell whose interval is cut nowhere."""
     nouns, one = release.question.nouns(release.unit), None
     if release.axis.domain is not None and len(release.axis.domain.factors) == 2:
         one = release.answer.bars(release.reading, beta)[0]
@@ -291,7 +291,7 @@ class _Map:
         return max(0, min(STEPS - 1, math.ceil(STEPS * value / self.top) - 1))
 
     def key(self) -> alt.LayerChart:
-        """What the strengths mean: six cells, each with the numbers that it stands for."""
+        """The meaning of the strengths: six cells, each with the numbers that it stands for."""
         ends = [self.top * at / STEPS for at in range(STEPS + 1)]
         each = min(90.0, self.wide / STEPS)
         rows = [

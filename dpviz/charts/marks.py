@@ -393,7 +393,7 @@ def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
 
 
 def _reach(counts: Counts) -> Any:
-    """How far up each bar reaches with its interval; an open one is taken to end at its value."""
+    """The top of each bar with its interval; an open one is taken to end at its value."""
     return np.where(np.isinf(counts.among.high), counts.values, counts.among.high)
 
 

@@ -25,7 +25,7 @@ from dpviz.model.error import How
 from dpviz.model.release import Release
 
 MOST_PARTS, MOST_ROWS = 60, 24
-"""So many parts are drawn in one picture, and so many labelled rows in each of them."""
+"""The most parts that are drawn in one picture, and the most labelled rows in each of them."""
 
 LEAST, GAP, AXIS = 200, 18, 44
 """Pixels: the least width of a panel, the room between two, and that of the shared axis at the left."""
@@ -165,7 +165,7 @@ class _Bar:
 
 @dataclass(frozen=True)
 class _Part:
-    """What one panel is drawn from."""
+    """The data of one panel."""
 
     name: str
     labels: list[str]

@@ -1,4 +1,4 @@
-"""What a histogram is drawn from and how it is laid out: a panel from 0, and one cut where error bars can be read."""
+"""The data and the layout of a histogram: a panel from 0, and one cut where error bars can be read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LABEL_HEIGHT = 18
 
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
-"""What a picture is drawn from: whole numbers as they are, others as floats."""
+"""The data of a picture: whole numbers as they are, others as floats."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Counts:
-    """What a histogram is drawn from, wherever it came from. Public throughout.
+    """The data of a histogram, wherever it came from. Public throughout.
 
     axis              what the rows are; `domain` numbers them
     one, every        the half-widths of any one row and of all at once, where they are the same in every row

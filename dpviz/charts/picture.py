@@ -24,7 +24,7 @@ def heading(release: Release) -> str:
 
 
 def promise(release: Release) -> str:
-    """What it protects, in words, and whether anybody can tell that a ledger made it."""
+    """The protection, in words, and whether anybody can tell that a ledger made it."""
     if release.teaching is not None:
         return "Whoever knows the seed knows the noise: this draw protects nobody"
     return ". ".join(filter(None, [release.promise, release.doubt]))
@@ -72,8 +72,8 @@ def picture(release: Release) -> dict[str, Any]:
 
 
 def _columns(view: View) -> dict[str, Any]:
-    """What a view draws: short columns as texts, for whole numbers may be larger than a page can count; long ones as
-    bytes."""
+    """The picture that a view draws: short columns as texts, for whole numbers may be larger than a page can count;
+    long ones as bytes."""
     rows: dict[str, Any] = {"values": [], **view.header, **view.arrays}
     long = {name: value for name, value in rows.items() if columns.is_long(value)}
     short = {name: value for name, value in rows.items() if name not in long}

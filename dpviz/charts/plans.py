@@ -1,4 +1,4 @@
-"""What a release would be like: error against epsilon, and the law of the noise. Free, and drawn in pencil."""
+"""Describe what a release would be like: error against epsilon, and the law of the noise. Free, and drawn in pencil."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class _Plan:
 
     @property
     def stated(self) -> list[_Stated]:
-        """What can be said of the error, the most important first; what nothing public bounds is left out."""
+        """Statements about the error, the most important first; what nothing public bounds is left out."""
         drawn = [(measure, measure.at(self.beta)) for measure in self.bound.measures if measure.weight]
         return [_Stated(measure, error) for measure, error in drawn if error is not None]
 
@@ -223,7 +223,7 @@ class _Plan:
 
     @property
     def title(self) -> str:
-        """What is asked."""
+        """The question."""
         return self.bound.title
 
     def lines(self, ending: str) -> list[str]:
@@ -252,7 +252,7 @@ class _Curve:
 
     @property
     def ending(self) -> str:
-        """What the axis cannot show."""
+        """The values that the axis cannot show."""
         gone = [epsilon for epsilon, error in self.points if error.value == 0]
         return f"{capital(self.name)}: error 0 from ε = {text(gone[0])} on." if gone else ""
 
@@ -378,7 +378,7 @@ def _log_ticks(low: float, high: float) -> list[float]:
 
 
 def _law(plan: _Plan, ranges: list[_Stated]) -> tuple[int, list[dict[str, float]]]:
-    """How far the axis goes, and the chance of each error on it (of every n-th where a pixel holds several)."""
+    """The end of the axis, and the chance of each error on it (of every n-th where a pixel holds several)."""
     most = max(1, math.ceil(1.2 * max(one.error.value for one in ranges)))
     stride = max(1, 2 * most // plan.wide)
     errors = list(range(-most // stride * stride, most + 1, stride))

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 EXTRA: Final = 'pip install "dpviz[lab]"'
 KINDS: Final = ("png", "svg", "pdf")
-"""What vl-convert draws a file of."""
+"""The specification that vl-convert draws a file of."""
 
 FORMATS: Final = ("html", "json", *KINDS)
-"""What a chart is saved as."""
+"""The formats that a chart is saved in."""
 
 SCALE: Final = 2
 """Pixels for each pixel of the chart, so that it is sharp on paper, too."""

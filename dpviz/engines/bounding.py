@@ -1,4 +1,4 @@
-"""What one user may add: at most so many bins, so many rows in each, and so many in all.
+"""The most that one user may add: at most so many bins, so many rows in each, and so many in all.
 
 Which bins a user keeps is decided by an MD5 digest of the question, the user and the bin, which every SQL engine can
 compute too; which rows of a bin are summed up, by one of the question, the user, the bin and the row's steps. Rows of
@@ -24,7 +24,7 @@ Labels: TypeAlias = Sequence[object] | NDArray[np.generic] | None
 
 LARGEST: Final = int(np.iinfo(np.int64).max)
 PIECE: Final = 1 << 16
-"""So many rows at a time stay in the processor's cache."""
+"""Rows at a time, which stay in the processor's cache."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,7 +36,7 @@ class Users:
 
     @cached_property
     def heads(self) -> Texts:
-        """What stands for each user in a digest, of one length always: the digest of the name, written out."""
+        """The bytes that stand for each user in a digest, of one length always: the digest of the name, written out."""
         names = Texts.of(self.names)
         return hexadecimal(digests(b"", (names, np.arange(len(names)))))
 
@@ -179,7 +179,7 @@ def within(
 
 
 def _named(touched: NDArray[np.int64], labels: Labels) -> tuple[Texts, NDArray[np.int64]]:
-    """What bins are called, and which of these names each pair has."""
+    """The names of bins, and which of these names each pair has."""
     if labels is None:
         return Texts.of_integers(touched), np.arange(len(touched))
     return Texts.of([str(label) for label in labels]), touched
@@ -207,6 +207,6 @@ def _ranked(
     question: str, users: Users, user: NDArray[np.int64], *pieces: Piece, groups: NDArray[np.int64]
 ) -> NDArray[np.intp]:
     """The order by group, and in a group by the digest of the question, the user and the pieces; stable where digests
-    are equal. What comes before the pieces has one length always, so that it cannot be confused with them."""
+    are equal. The text before the pieces has one length always, so that it cannot be confused with them."""
     found = ranks(digests(question.encode(), (users.heads, user), *pieces))
     return np.lexsort((found[:, 1], found[:, 0], groups))

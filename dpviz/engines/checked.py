@@ -1,4 +1,4 @@
-"""What an engine answers is checked before anything is made of it: labels that can be, and counts that can be."""
+"""Answers of an engine are checked before anything is made of them: labels that can be, and counts that can be."""
 
 from __future__ import annotations
 

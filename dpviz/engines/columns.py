@@ -1,7 +1,7 @@
 """A column of an Ibis table, as expressions: where its values lie among public bins, in SQL.
 
-What `reading.py` does to arrays, by the same limits: a float's decimal reaches an exact limit from the least float
-on that reaches it, so SQL compares floats with floats and nothing is rounded. Limits are written as text that the
+The operations of `reading.py` on arrays, by the same limits: a float's decimal reaches an exact limit from the least
+float on that reaches it, so SQL compares floats with floats and nothing is rounded. Limits are written as text that the
 engine reads, for a literal number in SQL may be a decimal of its own. No value makes an expression fail: what has no
 bin is null.
 """
@@ -65,13 +65,13 @@ class Read(ABC):
         """The bin of each row in a one-column domain, as an Ibis type of whole numbers."""
 
     def has_bin(self, domain: Domain) -> tuple[Any, ...]:
-        """What must be true of a row that has a bin in a one-column domain, as far as an engine needs to see it before
+        """The conditions on a row that has a bin in a one-column domain, as far as an engine needs to see them before
         it finds the bin: it reads fewer rows then."""
         return ()
 
     @abstractmethod
     def passes(self, condition: Condition) -> list[Any]:
-        """What must be true of a row that passes a public filter."""
+        """The condition on a row that passes a public filter."""
 
     @property
     @abstractmethod
@@ -196,7 +196,7 @@ def _microseconds(value: Any) -> Any:
 
 
 def _whole_part(number: Any, by: int) -> Any:
-    """How often a whole number goes into one that is not below 0. What is divided leaves nothing over, and a half is
+    """How often a whole number goes into one that is not below 0. Each division leaves nothing over, and a half is
     added, so no rounding of the engine's makes it another number."""
     multiple = number - number % whole(by, "int64")
     return (multiple / whole(by, "int64") + 0.5).floor().cast("int64")

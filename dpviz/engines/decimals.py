@@ -81,7 +81,7 @@ class Decimals(Read):
 
     @property
     def value(self) -> Any:
-        """What keys and users are told apart by."""
+        """The values that keys and users are told apart by."""
         if self.digits is not None:
             return self.raw
         return ibis.ifelse(_places(_trimmed(self.raw)) <= MOST_PLACES, _trimmed(self.raw), ibis.null("decimal"))

@@ -1,6 +1,6 @@
 """CSV files, read by a rule that no row can break: what does not fit is missing or dropped, in silence.
 
-The first line is public: it names the columns. What follows is private, and nothing in it decides anything but the rows
+The first line is public: it names the columns. The rest is private, and nothing in it decides anything but the rows
 themselves: not whether the file opens, not how many columns there are, nor what they hold.
 
 The rule. A record is fields with a delimiter between them, and ends with a line (\\n, \\r\\n or \\r) or with the file.
@@ -44,20 +44,20 @@ MISSING: Final = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
-"""What stands for a missing value in a CSV file: what pandas takes for one."""
+"""The texts that stand for a missing value in a CSV file: what pandas takes for one."""
 LACKING: Final = frozenset(name.encode() for name in MISSING)
 
 BLOCK: Final = 1 << 22
-"""So many bytes are read and split at a time."""
+"""Bytes that are read and split at a time."""
 MOST: Final = 1 << 24
 """A record of more bytes than this is not well formed."""
 MARK: Final = b"\xef\xbb\xbf"
-"""What may stand before the first line of a file in UTF-8."""
+"""The bytes that may stand before the first line of a file in UTF-8."""
 LINE: Final = re.compile(rb"[\r\n]")
 UNUSABLE: Final = ("idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
 """Encodings that are none of files, or warn of what they read."""
 NO_TEXT: Final = "dpviz-no-text"
-"""What cannot be decoded becomes half of a surrogate pair, and so is no text in UTF-8 either."""
+"""Bytes that cannot be decoded become half of a surrogate pair, and so are no text in UTF-8 either."""
 
 codecs.register_error(NO_TEXT, lambda problem: ("\udcff", _after(problem)))
 
@@ -131,7 +131,7 @@ def stream(path: Path, encoding: str) -> Iterator[bytes]:
 
 
 def _unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """What a gzip file holds, member by member, up to the first thing that is none."""
+    """The content of a gzip file, member by member, up to the first thing that is none."""
     packed = file.read(BLOCK)
     while packed or (packed := file.read(BLOCK)):
         member = zlib.decompressobj(wbits=31)
@@ -250,7 +250,7 @@ def opened(path: Path, dialect: Dialect) -> tuple[tuple[str, ...] | None, Iterat
 
 
 def fields(width: int) -> list[str]:
-    """What the columns of a batch are called; their own names come later."""
+    """The names of the columns of a batch; their own names come later."""
     return [f"c{at}" for at in range(width)]
 
 

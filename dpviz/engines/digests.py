@@ -20,7 +20,7 @@ BLOCK: Final = 64
 WIDEST: Final = 4 * BLOCK
 """Bytes of a message, with its end, beyond which it is digested alone."""
 LANES: Final = 1 << 13
-"""So many messages at a time stay in the processor's cache."""
+"""Messages at a time, which stay in the processor's cache."""
 
 START: Final = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476)
 SINES: Final = np.floor(np.abs(np.sin(np.arange(1, 65))) * 2.0**32).astype(np.uint32)

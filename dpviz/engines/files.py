@@ -35,5 +35,5 @@ class Opened:
         return self.path.name
 
     def there(self) -> bool:
-        """Whether its path still names it. What stands in it is not looked at."""
+        """Whether its path still names it. The content is not looked at."""
         return Opened.found(self.path) == self

@@ -23,7 +23,7 @@ def column(values: Any, kind: str | None = None) -> Any:
     """Numbers, booleans and times as they are; everything else as texts: those that it is matched by, or, where the
     schema declares numbers, those of its numbers.
 
-    What has no such text, or one that cannot be written to a file, is missing; `odd` tells it apart.
+    A value without such a text, or with one that cannot be written to a file, is missing; `odd` tells it apart.
     """
     if isinstance(values, pd.arrays.NumpyExtensionArray) or isinstance(values.dtype, pd.SparseDtype):
         values = np.asarray(values)

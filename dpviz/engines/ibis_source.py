@@ -63,9 +63,9 @@ Counted: TypeAlias = list[tuple[int, int]] | list[tuple[str, int]]
 """Rows that were found to be labels and counts, or totals in steps."""
 
 TOGETHER: Final = 32
-"""So many columns of bits come back as one whole number."""
+"""The most columns of bits that come back as one whole number."""
 REMEMBERED: Final = 64
-"""So many questions are kept in the engine's words."""
+"""The most questions that are kept in the engine's words."""
 DECIMAL: Final = r"decimal\(\d+, (\d+)\)"
 """The type of decimals of so many digits and so many places."""
 READ_AS: Final = {
@@ -83,8 +83,8 @@ PROBES: Final = ("A", "Z", "a", "a ", "a\u0308", "ä", "\uffff", "\U0001f600")
 class IbisSource(Unstored, Source):
     """A table of an SQL engine behind a narrow interface: name and columns are public, the rows stay in the engine.
 
-    Filters, bins, keys and the bounds on what a user adds are all computed there. What leaves the engine are the bins
-    that are not empty, or kbar + 1 rows where a mechanism asks for the largest counts. What comes back is checked: rows
+    Filters, bins, keys and the bounds on what a user adds are all computed there. Only the bins that are not empty
+    leave the engine, or kbar + 1 rows where a mechanism asks for the largest counts. The result is checked: rows
     that are not labels and counts end the release, after its charge and without an answer.
 
     Columns of integers and floats are `number`, those of texts and booleans `text`; others cannot be counted, though
@@ -95,7 +95,7 @@ class IbisSource(Unstored, Source):
     `approximate=True` declares that counts in this table are not exact (a sample, a sketch), and `ties="unknown"` that
     equal counts may come in an order that depends on the data; mechanisms that rely on either refuse before a charge.
 
-    The table is read anew for every question. What an engine writes to its own logs stays its owner's business.
+    The table is read anew for every question. The logs that an engine writes itself stay its owner's business.
     """
 
     __slots__ = (
@@ -508,7 +508,8 @@ def asked(
 
 
 def _items(domain: Domain, cells: Mapping[str, Any], fallback: Sequence[int] | None) -> dict[str, Any]:
-    """What tells the bins apart: their numbers, or keys; with keys among declared columns the number and each key."""
+    """The columns that tell the bins apart: their numbers, or keys; with keys among declared columns the number and
+    each key."""
     if domain.declared:
         return {"item": assign_bins(domain, cells, numbers_for(domain), fallback)}
     keys = [cells[one.column].value for one in domain.factors if isinstance(one, KeyDomain)]
@@ -554,7 +555,7 @@ def _table(table: Any, domain: Domain, cells: Mapping[str, Any], fallback: Seque
 
 
 def present(counted: Any) -> Any:
-    """What has an item. Counts are grouped first, so that an engine finds the item of each row once."""
+    """The condition for having an item. Counts are grouped first, so that an engine finds the item of each row once."""
     return counted.filter(*(counted[name].notnull() for name in items_of(counted)))
 
 
@@ -719,7 +720,8 @@ def _of_columns(columns: Columns, question: Question) -> Statistic | None:
 
 
 def _stored(held: Hidden[Any]) -> dict[str, str]:
-    """What each column of the table holds: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its type."""
+    """The type of each column of the table: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its
+    type."""
     return {name: _type(dtype) for name, dtype in held.take().schema().items()}
 
 

@@ -26,7 +26,8 @@ class Occupied(Unstored):
     """The bins that are not empty, as an engine counts them: the query runs whenever somebody asks for them.
 
     No label may come twice. Of what comes all at once that is looked at (`whole`). Of batches it cannot be, without
-    keeping all labels, and a look at each batch by itself would tell nothing of two batches. What stands for it:
+    keeping all labels, and a look at each batch by itself would tell nothing of two batches. The measures that stand
+    for it:
 
     * The query groups by what the label is, or by what the label is written from, one text for each value. Keys and
       bins are whole numbers or texts, never floats, so there is no NaN, no -0.0 and no other value that equals what is

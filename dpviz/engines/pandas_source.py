@@ -314,7 +314,7 @@ def flags_of(held: Hidden[pd.DataFrame]) -> list[str]:
 
 
 def index_names(held: Hidden[pd.DataFrame]) -> list[str]:
-    """What `reset_index` calls the levels of a frame's index; of one that counts rows, nothing."""
+    """The names that `reset_index` gives the levels of a frame's index; of one that counts rows, nothing."""
     index = held.take().index
     if isinstance(index, pd.RangeIndex) and index.name is None:
         return []

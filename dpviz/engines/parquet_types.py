@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 COARSE: Final = "times in milliseconds of a Parquet file"
-"""What DuckDB cannot read where one value is too far off for microseconds: it fails, and would tell of that row."""
+"""Columns that DuckDB cannot read where one value is too far off for microseconds: it fails, and would tell of that
+row."""
 MILLIS: Final = ("TIMESTAMP_MILLIS", "MILLIS=MilliSeconds")
 MOST_DIGITS: Final = 38
 """Of a decimal of DuckDB."""
@@ -82,8 +83,8 @@ def _columns(
 
 
 def as_declared(table: Any, types: Lost) -> Any:
-    """The table with instants as instants, which are refused by their type, and without floats for decimals. What
-    DuckDB may fail to read is never read, not even to open the table."""
+    """The table with instants as instants, which are refused by their type, and without floats for decimals. A column
+    that DuckDB may fail to read is never read, not even to open the table."""
     import ibis
 
     changed: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """Asking an engine, and taking the question back.
 
 A query runs on a thread of its own, so that whoever waits for it hears of a cancel and can interrupt the engine.
-Whatever an engine says when it fails may hold data: it goes no further than that thread. `ask` gives the whole answer,
+The messages of an engine that fails may hold data: they go no further than that thread. `ask` gives the whole answer,
 `each` gives it piece by piece: the engine is never more than a few pieces ahead of whoever takes them.
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-untyped]
 
 Rows: TypeAlias = list[tuple[Any, ...]]
-"""What came back, unchecked."""
+"""The result, unchecked."""
 
 
 class Columns(NamedTuple):
-    """What came back where both columns are whole numbers of at most 64 bits, none of them missing; else unchecked."""
+    """The result where both columns are whole numbers of at most 64 bits, none of them missing; else unchecked."""
 
     labels: NDArray[Any]
     counts: NDArray[Any]
@@ -58,11 +58,11 @@ ANSWERS: Final = 5.0
 SOON: Final = 0.5
 """Seconds in which a result is read that somebody is reading."""
 BATCH: Final = 1 << 16
-"""So many rows leave an engine at a time: few enough that their texts stay below what one Arrow column holds."""
+"""Rows that leave an engine at a time: few enough that their texts stay below what one Arrow column holds."""
 WIDEST: Final = "decimal(38, 0)"
 """DuckDB's widest decimal without places."""
 AHEAD: Final = 2
-"""So many batches may wait for whoever takes them."""
+"""The most batches that wait to be taken."""
 
 
 LOOK_AT_THE_QUERY: Final = frozenset(
@@ -115,7 +115,7 @@ IN_MEMORY: Final = ("ARROW_SCAN", "PYTHON_ARROW_SCAN")
 
 
 class Engine(Unstored):
-    """What runs Ibis expressions. This one asks any backend and cannot be interrupted."""
+    """The engine that runs Ibis expressions. This one asks any backend and cannot be interrupted."""
 
     reads_numbers = False
     """Whether it reads numbers from texts by our rule."""
@@ -248,7 +248,7 @@ class DuckDB(Engine):
             return self._begun(query, stopped, fetch)
 
     def _begun(self, query: Any, stopped: threading.Event, fetch: Callable[[Any], Any]) -> Any:
-        """What `fetch` makes of the result, once the connection is free. For whoever holds the lock."""
+        """The value that `fetch` makes of the result, once the connection is free. For whoever holds the lock."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:

@@ -48,7 +48,7 @@ NONE: Final = -1
 NARROW: Final = 2**62
 """Bins of a domain of at most this size are found as signed integers, with room for NONE."""
 ENDLESS_TIME: Final = 2**63 - 1
-"""What stands for a time without end."""
+"""The value that stands for a time without end."""
 WIDE: Final = 2**64
 """Bins of a domain of at most this size are uint64; beyond, they are whole numbers of any size as objects."""
 

@@ -1,4 +1,4 @@
-"""What every engine refuses from public things alone: columns that are not there, or cannot be read as asked."""
+"""Refusals that every engine makes from public things alone: columns that are not there, or cannot be read as asked."""
 
 from __future__ import annotations
 

@@ -478,7 +478,7 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
 
 
 def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:
-    """What these files are. One that went away meanwhile is found missing later, before a charge."""
+    """The format of these files. One that went away meanwhile is found missing later, before a charge."""
     return tuple(known for known in map(Opened.found, files) if known is not None)
 
 
@@ -508,7 +508,7 @@ def _named_alike(name: str, names: Any, first: str, others: Any) -> None:
 
 
 def _other_delimiter(name: str, usual: str) -> str:
-    """What may stand between names where it is not the usual one."""
+    """The separators of names other than the usual one."""
     return next((mark for mark in (";", "\t", "|", ",") if mark in name and mark != usual), "")
 
 
@@ -586,7 +586,7 @@ def _quoted(name: str) -> str:
 
 
 def _own() -> Any:
-    """A DuckDB of our own. What does not fit into memory goes to a folder that only this user can read."""
+    """A DuckDB of our own. Rows that do not fit into memory go to a folder that only this user can read."""
     import ibis as frontend
 
     folder = tempfile.mkdtemp(prefix="dpviz-duckdb-")
@@ -684,7 +684,7 @@ def _names(held: Hidden[Any]) -> list[str]:
 
 
 def _copied(held: Hidden[Any], schema: Any, read: Read) -> Any:
-    """A frame's columns as DuckDB holds them. What a column holds is decided by its dtype and by no value."""
+    """A frame's columns as DuckDB holds them. The content of a column is decided by its dtype and by no value."""
     import pyarrow
 
     from dpviz.engines.frames import column, odd, written

@@ -20,7 +20,7 @@ from dpviz.model.times import since
 from dpviz.names import meant
 
 AROUND: Final = "[ \t]*"
-"""What may stand before and after a value."""
+"""Characters that may stand before and after a value."""
 LONGEST: Final = 100
 """A longer text is no date and no clock reading."""
 KINDS: Final = ("number", "text", "date", "clock")
@@ -202,7 +202,7 @@ def _of_digits(token: str) -> bool:
 
 DECIMALS: Final = (".", ",")
 GROUPS: Final = (".", ",", " ", "'", "’", "_", "\u00a0", "\u202f")
-"""What may stand between thousands."""
+"""Characters that may stand between thousands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """The law of a sum of noises that are nearly always 0, as the list of its values.
 
 At a large epsilon a noise is 0 but for a chance of some 10**-4, and few of a sum are anything else at once. Then the
-sum has few values that come more often than `SMALL`, and these are listed. What is left out is added to what a tail may
-be off by. The transform of such a sum (`inversion.py`) would be looked at in millions of points: its values lie
-thousands of standard deviations apart.
+sum has few values that come more often than `SMALL`, and these are listed. The mass left out is added to the error of a
+tail. The transform of such a sum (`inversion.py`) would be looked at in millions of points: its values lie thousands of
+standard deviations apart.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MOST = 1 << 18
 """A law of more values is left to its transform."""
 
 NARROW = 0.15
-"""So many noises of a sum that are not 0 are too many on average."""
+"""The mean number of noises of a sum that are not 0 above which there are too many."""
 
 ROUNDING = 2.0**-40
-"""What floats lose of a chance, in proportion, and more."""
+"""The relative error of a chance in floats, with room to spare."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,7 +111,7 @@ def _dyadic(n: int) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def _radius(decay: Decay, length: int, share: Fraction) -> int:
-    """What a sum of so many noises exceeds, on either side, with probability `share` at most."""
+    """Bound a sum of this many noises, exceeded on either side with probability `share` at most."""
     return int(NoiseSum.of([Term(decay, 1, length)]).radius(share, exactly=False).value)
 
 
@@ -169,7 +169,7 @@ AtMost: TypeAlias = Callable[[int], tuple[Any, Any]]
 
 
 def _geometric(decay: Decay, bins: int) -> tuple[int, AtMost]:
-    """How far noise is looked at, and its distribution."""
+    """The range of noise that is looked at, and its distribution."""
     low, high = decay.bounds(PRECISION)
     y = (gmpy2.mpfr(gmpy2.mpq(low)) + gmpy2.mpfr(gmpy2.mpq(high))) / 2
     reach = int(gmpy2.log(gmpy2.mpfr(bins) * 2**72) / -gmpy2.log(y)) + 1

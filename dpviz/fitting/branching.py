@@ -1,7 +1,7 @@
 """Which branching a tree of counts should have: the mean squared error of the ranges that matter, for each.
 
 Hay, Rastogi, Miklau, Suciu 2010 use binary trees; Qardaji, Yang, Li 2013 found that about 16 children are best with a
-fit. What is best for a domain jumps where a power passes its size, so it is calculated here, exactly.
+fit. The best factor for a domain jumps where a power passes its size, so it is calculated here, exactly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.geometric import TwoSidedGeometric
 
 WIDEST = 64
-"""So many children are looked at."""
+"""The most children that are looked at."""
 
 MOST_RANGES = 100_000
 

@@ -106,7 +106,7 @@ class Irregular:
     def fit(self, noisy: Sequence[int | Fraction | None]) -> list[Fraction]:
         """The consistent values with the least sum of squared differences over variances, exactly.
 
-        What is drawn at a node that is not asked is not looked at. Exactly known nodes that contradict each other are
+        Draws at a node that is not asked are not looked at. Exactly known nodes that contradict each other are
         refused.
         """
         z = self._z(noisy)

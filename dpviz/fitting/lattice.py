@@ -173,7 +173,7 @@ class Fixed:
 
     @property
     def missing(self) -> int:
-        """What the bounds lack: no probability of any event is further above its bound."""
+        """The amount that the bounds lack: no probability of any event is further above its bound."""
         return (1 << self.bits) - sum(self.values)
 
     def above(self, step: int) -> Enclosure:
@@ -196,7 +196,7 @@ def fixed(noises: Noises, bits: int) -> Fixed:
 def least_above(noises: Noises, level: Fraction, first: int, last: int) -> tuple[int, bool]:
     """The least step x of first..last with Pr[X > x] <= level, where `last` is known to satisfy it.
 
-    Decided to MOST_BITS; second, whether it is. What is nearer than that counts as not reached.
+    Decided to MOST_BITS; second, whether it is. Values nearer than that count as not reached.
     """
     bits = 96 + level.denominator.bit_length() - level.numerator.bit_length()
     decided = True

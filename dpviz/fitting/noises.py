@@ -1,4 +1,4 @@
-"""What a sum of independent noises is made of, and the two transforms of it that every law of sums is computed from.
+"""The terms of a sum of independent noises, and the two transforms of it that every law of sums is computed from.
 
 Z is two-sided geometric or discrete Gaussian noise; Z+ is max(Z, 0), which has the law of max(-Z, 0), too. The
 transforms of one noise are those of `transforms.py`.
@@ -25,7 +25,7 @@ from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, float_rate
 
 Noise: TypeAlias = Decay | DiscreteGaussian
-"""What the noise on one count is drawn from: two-sided geometric noise of this decay, or a discrete Gaussian."""
+"""The law of the noise on one count: two-sided geometric noise of this decay, or a discrete Gaussian."""
 
 
 def law_of(noise: Noise) -> TwoSidedGeometric | DiscreteGaussian:
@@ -41,7 +41,7 @@ def transform_of(noise: Noise) -> Transform:
 
 @dataclass(frozen=True)
 class Term:
-    """So many independent noises of one law, each times a weight.
+    """Independent noises of one law, each times a weight, and their number.
 
     noise     of one
     weight    what each is multiplied by

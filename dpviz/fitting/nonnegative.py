@@ -221,7 +221,7 @@ def _nearest_whole_weighted(z: list[Any], spreads: list[Any], total: int) -> lis
     parts = [int(one // 1) for one in _nearest_weighted(z, spreads, mpq(total))]
 
     def cost(at: int, step: int) -> Any:
-        """What one unit more, or less, at a place adds to the sum of squares."""
+        """The amount that one unit more, or less, at a place adds to the sum of squares."""
         return (2 * step * (parts[at] - z[at]) + 1) / spreads[at]
 
     while sum(parts) < total:

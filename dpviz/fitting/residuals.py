@@ -39,7 +39,7 @@ Integers: TypeAlias = NDArray[Any]
 """Whole numbers of any size, as objects, or of 64 bits."""
 
 MOST_TABLES: Final = 2_000
-"""So many tables are fitted to each other."""
+"""The most tables that are fitted to each other."""
 
 MOST_TOGETHER: Final = 8
 """A table has at most so many columns: it falls apart into a residual for every set of them."""
@@ -50,7 +50,7 @@ LARGEST_WEIGHT: Final = 1_000
 
 @dataclass(frozen=True)
 class Effect:
-    """So many cells of a table that count alike in some sums: how much in each of them."""
+    """Cells of a table that count alike in some sums: how much in each of them."""
 
     table: int
     count: int

@@ -6,8 +6,8 @@ by (1 - p) A - p B, which is (1 - p) X - p Y where p is the truth. It is rejecte
     Pr[(1 - p) X - p Y >= (1 - p) A - p B] = Pr[(1 - p) U >= p V] <= beta / 2,  U = X - A, V = Y - B,
 
 and from below likewise. (1 - p) U - p V is linear in p, so on a piece of the line it is at most the larger of its
-values at the two ends: the chance of that, one sum over the values of V, rejects all p of the piece at once. What is
-not rejected is enclosed by whole millionths.
+values at the two ends: the chance of that, one sum over the values of V, rejects all p of the piece at once. Shares
+that are not rejected are enclosed by whole millionths.
 
 Where X and Y depend on each other, as in a fitted tree, or have no lattice in common, the statistic of each p has a law
 of its own: a `Pair`. One p then speaks for all below it. Let t < q, and let t's statistic reach what was seen while
@@ -62,7 +62,7 @@ NEAR = 2.0**-7
 
 
 Law: TypeAlias = Inversion | Atoms
-"""What knows the tails of a sum without a lattice."""
+"""The tails of a sum without a lattice."""
 
 
 @dataclass(frozen=True, eq=False)

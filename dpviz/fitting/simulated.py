@@ -29,10 +29,10 @@ MISLED = Fraction(1, 10**9)
 """The chance that so many runs give a band that is too narrow."""
 
 MOST_VALUES = 1 << 31
-"""So many noises are made up at most, and so many weighted."""
+"""The most noises that are made up, and the most that are weighted."""
 
 BATCH = 1 << 21
-"""So many at a time."""
+"""Noises at a time."""
 
 
 @error_boundary
@@ -80,7 +80,7 @@ def largest_errors(
 
 
 def sampler_of(noise: Noise) -> Sampler:
-    """What draws this noise."""
+    """The sampler of this noise."""
     return two_sided_geometric(noise) if isinstance(noise, Decay) else discrete_gaussian(noise.variance)
 
 

@@ -95,8 +95,8 @@ class NoiseSum:
         """The least value that the sum exceeds with probability at most `level`.
 
         Exact where weights are whole multiples of one step that is not too fine. Else numerical, and rounded up to a
-        whole number; below 10**-9 an exponential bound. What floats leave open takes up to a second to settle in
-        integers; with `exactly=False` it is left open, and the value may be a few steps too large.
+        whole number; below 10**-9 an exponential bound. Comparisons that floats leave open take up to a second to
+        settle in integers; with `exactly=False` it is left open, and the value may be a few steps too large.
         """
         level = probability(level, "level", zero=False)
         if not self.noises.terms:

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Transform(Protocol):
-    """What sums of noises ask of one noise Z, or of max(Z, 0) where `positive`.
+    """The transform of one noise Z that sums of noises need, or of max(Z, 0) where `positive`.
 
     size  about the square of its width: noises are taken from the widest on
     pole  E exp(a Z) is finite for |a| below this
@@ -95,7 +95,7 @@ def _phase(rate: Any, sine: Floats, cosine: Floats) -> Floats:
 
 
 NEAREST = 4
-"""So many turns on either side are looked at one by one."""
+"""Turns on either side that are looked at one by one."""
 
 ORDERS, POWERS = 7, 12
 """Of those beyond, so many terms of the asymptotic series, and so many powers of the angle."""

@@ -45,7 +45,7 @@ FEW = 8
 """So few children are added up one after the other, more of them family by family."""
 
 PIECE = 1 << 15
-"""So many nodes at a time stay in the processor's cache."""
+"""Nodes at a time, which stay in the processor's cache."""
 
 Piece: TypeAlias = tuple[int, int, int | Fraction]
 """Part of a linear query: leaves first..last, both included, each with this weight."""
@@ -192,7 +192,8 @@ class Shape:
         return counts
 
     def _taken(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> Iterator[tuple[int, Any, Any]]:
-        """What the covers of many ranges take: on each height twice, nodes first <= place < stop, which may be none."""
+        """The time that the covers of many ranges take: on each height twice, nodes first <= place < stop, which may be
+        none."""
         first = lows.copy()
         stop = np.where(highs == self.n - 1, self.leaves, highs + 1) if self.pinned else highs + 1
         for height in range(1, self.height):
@@ -289,7 +290,7 @@ class Design:
 
     @cached_property
     def coefficients(self) -> tuple[Any, ...]:
-        """What the squares of sums below nodes of each height count in a variance, leaves first."""
+        """The factors of the squares of sums below nodes of each height in a variance, leaves first."""
         inverse = [mpq(0), *(mpq(1, known) if known else mpq(0) for known in self.information)]
         if self.exact_root:
             inverse[-1] = mpq(0)
@@ -369,7 +370,7 @@ class Design:
         return [sum((count * one for count, one in zip(row, each, strict=True)), Fraction(0)) for row in rows]
 
     def mean_variance(self, length: int | None = None) -> Fraction:
-        """The mean of `variance` over all ranges of the domain, or over all of one length. What to choose k by.
+        """The mean of `variance` over all ranges of the domain, or over all of one length. The measure to choose k by.
 
         >>> designs = [Design(Shape(k, 4096)) for k in (2, 4, 16)]
         >>> [int(2 * design.shape.height**2 * design.mean_variance()) for design in designs]    # Laplace, epsilon 1

@@ -1,4 +1,4 @@
-"""What the flipped bits of a unary number say of it: three estimators, free, each of all bits of a key.
+"""The estimates from the flipped bits of a unary number: three estimators, free, each of all bits of a key.
 
 The bits are ones up to y and zeros beyond, flipped with chance p; beyond y other keys may have set some. Estimators are
 post-processing of what was drawn, so one is chosen when an answer is read, and any number of times.

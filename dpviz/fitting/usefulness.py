@@ -31,7 +31,7 @@ def printed_error(height: int, epsilon: Number, failure: Number, leaves: int | N
 
 @single_arguments
 def sharper_error(height: int, epsilon: Number, failure: Number, leaves: int | None = None) -> Enclosure:
-    """What the concentration bound that the paper cites gives: 4 sqrt(2) in place of 16."""
+    """The value of the concentration bound that the paper cites: 4 sqrt(2) in place of 16."""
     low, high = root_bounds(Fraction(32))
     return _error(low, height, epsilon, failure, leaves)[0], _error(high, height, epsilon, failure, leaves)[1]
 
@@ -57,7 +57,7 @@ def _error(factor: Fraction | int, height: int, epsilon: Number, failure: Number
 
 @dataclass(frozen=True)
 class Usefulness:
-    """How far a range of a binary tree may be off where it is read from noisy subtrees, by three ways of saying it.
+    """The error of a range of a binary tree where it is read from noisy subtrees, by three ways of saying it.
 
     height    of the tree, which is its sensitivity when one record is added or removed
     subtrees  how many of them the longest cover of a range takes

@@ -4,7 +4,7 @@ The total is the fitted one, rounded to the nearest whole number (halves to the 
 Each column's counts become the nearest whole numbers of at least 0 that add up to it, by least squares. Each table of
 several columns then becomes whole numbers of at least 0 that add up to the counts of each of its columns, near the
 fitted cells: so all tables have one total, and whichever table the counts of a column are read from, they are the same.
-What tables of three columns add up to by two of them need not be.
+Their sums over two of three columns may differ from table to table.
 
 The nearest numbers of at least 0 that have these sums are the limit of projections on the sums of one column after the
 other, each with what was taken the last time given back first (Boyle, Dykstra 1986). A fixed number of rounds is made,
@@ -12,9 +12,9 @@ in whole parts of one over `FINE`, so that every machine comes to the same cells
 numbers that have the sums of one column; those of another are mended by moving units along it, which leaves all other
 sums as they are: a label that has too many has a cell above 0, so there is always a unit to move, and none falls below.
 
-Whatever the truth is, the sum of a table is off by `max(0, round(N + X)) - N`, with N the true total and X the error of
-the fitted one, whose law is known: that gives the mean error over all cells of a table exactly. How it is shared
-among cells that differ depends on the noise of all of them together, and is tried out with made-up noise.
+For any truth, the sum of a table is off by `max(0, round(N + X)) - N`, with N the true total and X the error of the
+fitted one, whose law is known: that gives the mean error over all cells of a table exactly. How it is shared among
+cells that differ depends on the noise of all of them together, and is tried out with made-up noise.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from dpviz.noise.bits import TeachingBits
 Floats = NDArray[np.float64]
 
 WORD: Final = 1 << 62
-"""What no intermediate result may reach in 64 bits; and no total of whole tables is larger."""
+"""The bound on every intermediate result in 64 bits; and no total of whole tables is larger."""
 
 FINE: Final = 1 << 10
 """Projections are in whole parts of one over this, or over a smaller power of 2 where counts leave no room for it."""
 
 ROUNDS: Final = 40
-"""So often all columns of a table are projected on."""
+"""The number of times that all columns of a table are projected on."""
 
 ROOM: Final = 4 * ROUNDS
-"""What is taken in one place may grow to so many times the largest cell before it is left out."""
+"""The growth factor, relative to the largest cell, at which mass in one place is left out."""
 
 RARE: Final = Fraction(1, 10**30)
 """Beyond what a total exceeds as seldom as this, its tail is bounded by its variance."""
 
 TERMS: Final = 1 << 14
-"""So many tails are added up one by one; of more, the sum is enclosed."""
+"""Tails that are added up one by one; of more, the sum is enclosed."""
 
 DRAWN: Final = 1 << 24
 """About so many noises are made up for one table of hypothetical counts,"""
@@ -65,7 +65,7 @@ RUNS: Final = (100, 1_000)
 """but in so many runs at least and at most."""
 
 BATCH: Final = 1 << 21
-"""So many noises at a time."""
+"""Noises at a time."""
 
 SURE: Final = 1.96
 """Standard errors that a mean of many runs is within 95 times in 100."""
@@ -202,7 +202,7 @@ def total_bias(error: NoiseSum, total: int) -> Enclosure:
 
 @dataclass(frozen=True)
 class Tried:
-    """What runs of made-up noise show of some cells of a table.
+    """The values that runs of made-up noise show of some cells of a table.
 
     bias    the mean error over all runs and cells
     spread  the root of the mean square error
@@ -226,7 +226,7 @@ def tried(
     groups: Sequence[NDArray[np.intp]],
     total: int | None,
 ) -> list[Tried]:
-    """How far the whole cells of one table are off where its true cells are `counts`, for some groups of them.
+    """The errors of the whole cells of one table where its true cells are `counts`, for some groups of them.
 
     noises  the noise on a cell of each table
     total   where it is known: the sum of the counts

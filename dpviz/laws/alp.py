@@ -1,4 +1,5 @@
-"""What ALP makes of one key's bits: the law of its estimate, exactly for few bits and by two walks for many.
+"""The estimate that ALP makes of one key's bits: the law of its estimate, exactly for few bits and by two walks for
+many.
 
 A value is rounded to a whole number y, and y is written as m bits: ones up to y, zeros beyond. Each bit is flipped with
 chance p, and a zero may have become a one before, because another key set it. The estimate is the mean of all places
@@ -33,10 +34,10 @@ from dpviz.exact import (
 )
 
 FEW: Final = 16
-"""So many bits are enumerated: all 65,536 strings."""
+"""The most bits that are enumerated: all 65,536 strings."""
 
 NEGLIGIBLE: Final = 1e-12
-"""What is left out of a law of two walks has at most about this chance."""
+"""The mass left out of a law of two walks has at most about this chance."""
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -275,7 +276,7 @@ MOST_STEPS: Final = 600
 """Where a walk of so many steps may still return, its law is not worked out: the paper's bound stands in for it."""
 
 RARE: Final = 1e-10
-"""What a walk leaves out that is looked at by its heights has at most about this chance."""
+"""The mass left out of a walk that is looked at by its heights has at most about this chance."""
 
 SLACK: Final = 1e-9
 """Added to every chance that was worked out in floating point, which errs by far less."""
@@ -306,7 +307,7 @@ class Sides(Protocol):
 
 @dataclass(frozen=True)
 class Tails:
-    """How far the estimate of any value may be from it, at most: in bits, for every value from 0 to m bits.
+    """Bound the error of the estimate of any value: in bits, for every value from 0 to m bits.
 
     The estimate never falls where a bit that was 0 is read as a one. So it exceeds y most where every bit beyond y is
     set by others as often as can be, and falls short of it most where none is. Few bits are enumerated; of more bits a
@@ -360,7 +361,7 @@ class Tails:
 
     @cached_property
     def _known(self) -> Sides | None:
-        """What is known for every y, or of another estimator; None where the walks of the paper's are asked."""
+        """The bound for every y, or that of another estimator; None where the walks of the paper's are asked."""
         return _enumerated(self.flips, self.bits) if self.sides is None and self.bits <= ENUMERATED else self.sides
 
     def _row(self, y: int) -> int:
@@ -502,13 +503,13 @@ class _Law:
 
 
 HEIGHTS: Final = 8
-"""So many heights of a walk are told apart; all that are greater count as the last."""
+"""Heights of a walk that are told apart; all that are greater count as the last."""
 
 FARTHEST: Final = 400
 """Beyond so many bits nobody asks whether a value is read as nothing."""
 
 FAR: Final = 24
-"""So many places on the other side are told apart; more make the chance only smaller."""
+"""Places on the other side that are told apart; more make the chance only smaller."""
 
 
 MIDDLE: Final = 2 * FAR + 2

@@ -1,4 +1,4 @@
-"""How far ALP's estimate of a value is off, for every value at once: of few bits by all strings, in floating point.
+"""The error of ALP's estimate of a value, for every value at once: of few bits by all strings, in floating point.
 
 `laws/alp.py` has the same law exactly, one value and one chance at a time. Here all strings are counted once for a
 number of bits, so that another chance is a product of small tables: for plans and pictures that follow a slider.
@@ -37,7 +37,7 @@ def laws_of_few(m: int, flips: Flips) -> Laws:
 
 
 def errors(laws: Laws, value: float, bits: float) -> Sizes:
-    """How far the estimate of a value is off, rounded at random to a whole number of bits and read back.
+    """The error of the estimate of a value, rounded at random to a whole number of bits and read back.
 
     value  the true value, at least 0; what is beyond the last bit is cut off
     bits   how many bits one unit of value is worth

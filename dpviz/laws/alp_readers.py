@@ -1,4 +1,4 @@
-"""How far the likeliest value and the median of a sketch's bits are off: exactly for few bits, a bound for many.
+"""The error of the likeliest value and of the median of a sketch's bits: exactly for few bits, a bound for many.
 
 W(n) is the logarithm of the likelihood of n, less that of 0: a one adds ln((1-p)/r) to it and a zero takes ln((1-r)/p)
 away, where r is the raised chance. `likelihood` is the mean of the n at which W is largest, `posterior-median` the
@@ -10,7 +10,7 @@ where every bit beyond y is set with chance q, and falls short of it most where 
 
 Many bits: let S be the walk of W away from y, to one side. The mean of e^S is 1 after each step, on either side. The
 likeliest value lies more than T places away only where S comes, after T steps, as high as it was before; the median
-only where the sum of e^S after T steps is as large as that before. What came before is a chain, which is followed on a
+only where the sum of e^S after T steps is as large as that before. The earlier part is a chain, which is followed on a
 grid and rounded down; what may follow is bounded by Doob's inequality, or by Markov's, sharpened by its own recursion.
 The chains never fall where they begin higher, and the bounds fall with them, so what is found is a bound.
 
@@ -47,10 +47,10 @@ DEEP: Final = 27.0
 """A walk that lies e^-27 below what was before it is not followed further down."""
 
 BELOW: Final = 5.0
-"""What may follow is looked at from e^-5 on."""
+"""The later part is looked at from e^-5 on."""
 
 ROUNDS: Final = 40
-"""So often a bound on what may follow is put into its own recursion."""
+"""The times that a bound on the later part is put into its own recursion."""
 
 MOST_STEPS: Final = 600
 """Where walks take longer, the bound is Chernoff's."""
@@ -62,7 +62,7 @@ POWERS: Final = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97)
 
 
 def read(m: int, flips: Flips, reader: Reader, cleared: int = 0) -> Floats:
-    """What is read from each of the strings of m bits, at most 16, in the order of `strings`.
+    """The value read from each of the strings of m bits, at most 16, in the order of `strings`.
 
     cleared  in so many columns, the first, others clear bits instead of setting them
     """
@@ -84,7 +84,7 @@ def read(m: int, flips: Flips, reader: Reader, cleared: int = 0) -> Floats:
 
 @lru_cache(maxsize=32)
 def sides(m: int, flips: Flips, reader: Reader) -> Sides:
-    """How far the estimate of any y from 0 to m is off, at most."""
+    """Bound the error of the estimate of any y from 0 to m."""
     if m > FEW:
         return Chases(flips, m, reader)
     values, where = np.unique(read(m, flips, reader).round(9), return_inverse=True)
@@ -92,7 +92,7 @@ def sides(m: int, flips: Flips, reader: Reader) -> Sides:
 
 
 def tails(flips: Flips, m: int, reader: str) -> Tails:
-    """How far any of the three estimators is off, by its name."""
+    """Bound the error of any of the three estimators, by its name."""
     return Tails(flips, m, None if reader == "paper" else sides(m, flips, reader))
 
 
@@ -124,7 +124,7 @@ def _chances(ones: list[float]) -> Floats:
 
 
 def signed_tails(flips: Flips, m: int, reader: str) -> Tails:
-    """How far any of the three estimators of a number of 2m bits is off, by its name."""
+    """Bound the error of any of the three estimators of a number of 2m bits, by its name."""
     if reader == "paper":
         return Tails(flips, 2 * m, cleared=True)
     return Tails(flips, 2 * m, signed_sides(m, flips, reader))
@@ -175,12 +175,12 @@ class Chases:
 
     @property
     def _gain(self) -> float:
-        """What a one adds, where others set bits."""
+        """The amount that a one adds, where others set bits."""
         return math.log((1 - float(self.flips.p)) / float(self.flips.raised))
 
     @property
     def _loss(self) -> float:
-        """What a zero takes away."""
+        """The amount that a zero takes away."""
         return math.log((1 - float(self.flips.raised)) / float(self.flips.p))
 
     def above(self, reach: Floats) -> Floats:

@@ -71,7 +71,7 @@ def _lowest(n: int, level: Fraction) -> list[Fraction]:
 
 
 def epsilon(n: int, step: Fraction, level: Fraction = QUARTER) -> Fraction:
-    """What a bit costs, ln of `ratio`, rounded up to whole steps."""
+    """The price of a bit, ln of `ratio`, rounded up to whole steps."""
     return log_up(ratio(n, level), step)
 
 
@@ -81,7 +81,7 @@ def paper_epsilon(n: int) -> Fraction:
 
 
 def records_for(target: Fraction) -> int:
-    """So many bits suffice for a price of `target` at the level 1/4: 4 ceil(1 / (exp(target) - 1)).
+    """The number of bits that suffices for a price of `target` at the level 1/4: 4 ceil(1 / (exp(target) - 1)).
 
     >>> records_for(Fraction(1, 25))
     100
@@ -135,7 +135,8 @@ def error_bound(n: int) -> float:
 
 
 def paper_records(alpha: Fraction, columns: int = 1) -> int:
-    """So many records suffice by the paper for a distance of alpha: 72 ln(6 d / alpha). Source: Theorems 6.1, 6.4."""
+    """The number of records that suffices by the paper for a distance of alpha: 72 ln(6 d / alpha). Source: Theorems
+    6.1, 6.4."""
     return math.ceil(72 * log_bounds(6 * whole(columns, "columns") / positive(alpha, "alpha"))[1])
 
 
@@ -202,14 +203,14 @@ def product_delta(columns: int, one: Fraction, epsilon: Fraction, step: Fraction
     one   the worst ratio of the chances of an outcome of one bit, between neighbours
     step  by how much its chance moves at most; None: as far as the ratio allows, which is randomised response
 
-    A pair of chances (q, p) of a bit with p <= one q, 1 - q <= one (1 - p) and p <= q + step lies in the polygon of
-    (0, 0), (1, 1), the corner V = (step / (one - 1), one step / (one - 1)), and its mirror V' = (1 - p, 1 - q) of the
-    same bit with the neighbours exchanged. What (q, p) adds to delta, all other columns given, is a sum of maxima of
-    affine functions, so it is convex, and largest at a corner: some columns at V and all others at V'. Hence
-    delta is the largest, over k, of the hockey-stick divergence of k columns at V and the rest at V'. It is met where V
-    is a pair that the bit has; for means of n bits wherever level n is whole. With V = V' it is
-    sum over l of C(d, l) max(0, one**l - exp(epsilon) one**(d - l)) / (1 + one)**d, which d randomised responses meet
-    (Kairouz, Oh, Viswanath 2015, Theorem 3.3).
+    A pair of chances (q, p) of a bit with p <= one q, 1 - q <= one (1 - p) and p <= q + step lies in the polygon of (0,
+    0), (1, 1), the corner V = (step / (one - 1), one step / (one - 1)), and its mirror V' = (1 - p, 1 - q) of the same
+    bit with the neighbours exchanged. The amount that (q, p) adds to delta, all other columns given, is a sum of maxima
+    of affine functions, so it is convex, and largest at a corner: some columns at V and all others at V'. Hence delta
+    is the largest, over k, of the hockey-stick divergence of k columns at V and the rest at V'. It is met where V is a
+    pair that the bit has; for means of n bits wherever level n is whole. With V = V' it is sum over l of C(d, l) max(0,
+    one**l - exp(epsilon) one**(d - l)) / (1 + one)**d, which d randomised responses meet (Kairouz, Oh, Viswanath 2015,
+    Theorem 3.3).
 
     >>> float(product_delta(1, Fraction(26, 25), Fraction(0), Fraction(1, 100)))
     0.01

@@ -24,7 +24,7 @@ REACH = 60.0
 def weight_law(count: int, epsilon: Fraction) -> NDArray[np.float64]:
     """The chances of the weights 0, 1, 2, … of a label with this count: max(0, count + noise of ratio exp(-epsilon/2)).
 
-    What lies beyond the last is below exp(-60).
+    The mass beyond the last is below exp(-60).
     """
     rate = float(epsilon) / 2
     values = np.arange(count + int(REACH / rate) + 2)
@@ -76,7 +76,7 @@ def paper_bound(labels: int, n: int, epsilon: Fraction) -> Fraction:
 def one_draw_epsilon(n: int, epsilon: Fraction, labels: int = 2) -> float:
     """The largest log-ratio of one draw's chances between two neighbours with n records, in floating point.
 
-    Enumerates all counts of n records over the labels: for small n and two or three labels. What is charged is epsilon,
+    Enumerates all counts of n records over the labels: for small n and two or three labels. The charge is epsilon,
     which further draws may use up.
     """
     laws = {counts: draw_law(counts, epsilon) for counts in _compositions(n, labels)}

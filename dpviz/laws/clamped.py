@@ -121,7 +121,7 @@ class Clamped:
         return sum((low for low, _ in sums), Fraction(0)), sum((high for _, high in sums), Fraction(0))
 
     def _rooms(self, count: int) -> tuple[int | None, int | None]:
-        """How far the count may move down and up."""
+        """The steps that the count may move down and up."""
         below = None if self.low is None else count - self.low
         above = None if self.high is None else self.high - count
         if (below is not None and below < 0) or (above is not None and above < 0):

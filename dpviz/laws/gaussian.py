@@ -96,8 +96,8 @@ class DiscreteGaussian:
         """The least a >= 0 with (1 - 2s)**two_sided * (1 - s)**one_sided >= 1 - beta, where s = Pr[Z > a], as far as
         `error_quantile` tells.
 
-        So many independent numbers of which some err on both sides, and some on one side, are all within a with
-        probability at least 1 - beta.
+        Independent numbers of which some err on both sides, and some on one side, are all within a with probability at
+        least 1 - beta.
 
         >>> DiscreteGaussian(Fraction(100)).joint_quantile(Fraction(1, 20), 42)
         32

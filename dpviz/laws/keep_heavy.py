@@ -24,7 +24,7 @@ Pmf: TypeAlias = Mapping[int, Fraction]
 """The law of one noisy count: value to probability."""
 
 Outcome: TypeAlias = tuple[tuple[int, int], ...]
-"""What KeepHeavy shows: (bin, noisy count) pairs, ascending by bin."""
+"""The list that KeepHeavy shows: (bin, noisy count) pairs, ascending by bin."""
 
 BLOCKS = 512
 """Sums over longer ranges of values are taken in so many blocks, each rounded to the stated side."""

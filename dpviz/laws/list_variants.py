@@ -3,7 +3,7 @@
 Laplace noise on counts and threshold (Algorithm 4, integer form), a coin for each item (Algorithm 8, corrected), and
 the private choice of kbar (Algorithm 6, corrected). The race itself has its own laws. Results are within 1e-8.
 
-What is computed from true counts is as private as they are: for synthetic or public data only.
+Results computed from true counts are as private as they are: for synthetic or public data only.
 
 Source: Durfee, Rogers 2019, Algorithms 4, 6 and 8.
 """
@@ -25,7 +25,7 @@ LEFT_OUT = 1e-9
 """Items whose chances to pass the threshold add up to less are taken as never listed."""
 
 WORK = 3_000_000
-"""So many steps are taken at most for one law: items times places times levels."""
+"""The most steps that are taken for one law: items times places times levels."""
 
 MEMORY = 1 << 21
 """At most so many doubles are held for one stretch of levels."""

@@ -1,4 +1,4 @@
-"""What no mechanism can beat: the lower bounds on error of Balcer, Vadhan 2018, Theorems 7.1 and 7.2.
+"""Bounds that no mechanism can beat: the lower bounds on error of Balcer, Vadhan 2018, Theorems 7.1 and 7.2.
 
 Each says: a differentially private mechanism whose error is at most a with probability at least 1 - beta has at least
 this a. The paper states them where one of n rows is replaced by another. They hold word for word where a row is added

@@ -1,4 +1,5 @@
-"""How far noise carries a lower count past higher ones: the largest of some noises against one, in order, of others.
+"""The reach of noise that carries a lower count past higher ones: the largest of some noises against one, in order, of
+others.
 
 The noise is Pr[Z = z] proportional to exp(-rate |z|), independent for each count. Doubles, whose error SLACK covers.
 """

@@ -24,7 +24,7 @@ from dpviz.exact import ceil_to, directed, log_bounds, positive, root_bounds, te
 Noise = Literal["repaired", "paper", "tight"]
 
 GRID: Final = 1 << 10
-"""So many steps make 1 where a row can be cut; where none can, whole numbers do."""
+"""The number of steps that make 1 where a row can be cut; where none can, whole numbers do."""
 
 STEP: Final = Fraction(1, 10**6)
 """Irrational cuts and factors are rounded up to this grid."""
@@ -106,7 +106,7 @@ class Rounds:
 
     @property
     def left_over(self) -> int:
-        """So many rows are in no chunk, and are not read."""
+        """Rows that are in no chunk, and are not read."""
         return self.n - self.chunks * self.chunk
 
     @property

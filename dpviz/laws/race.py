@@ -7,9 +7,9 @@ question about the list is one integral over the logarithm of time. Integrands a
 the plain sum over an even grid is as exact as doubles are.
 
 Equal counts are taken together, coins that are certain or impossible to 1e-17 are left out, and sums of coins are kept
-only as far as the list is long. What is left out is stated where it matters; results are within 1e-12.
+only as far as the list is long. The mass left out is stated where it matters; results are within 1e-12.
 
-What is computed from true counts is as private as they are: for synthetic or public data, or for the analyst's eyes.
+Results computed from true counts are as private as they are: for synthetic or public data, or for the analyst's eyes.
 
 Source: Durfee, Rogers 2019, Sections 4 to 6 and 8; the race is the usual form of the exponential mechanism.
 """

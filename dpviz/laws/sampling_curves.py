@@ -1,10 +1,10 @@
 """Draw one record, or learn the distribution? How many records each needs, with constants; in floating point.
 
 Sizes are enough records for any distribution of the family; a distance is one of total variation, averaged over the
-data. For pictures: no price and no release rests on them. What Algorithm 4 is proved to take is `product.theory_n`, and
-the rho of an epsilon and a delta `product.largest_rho`.
-Source: Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Table 1, Theorems 1.4, 1.6 and 1.8; constants of learning, the
-sharper sizes of bits and the lower bound under pure privacy are derived here.
+data. For pictures: no price and no release rests on them. The records that Algorithm 4 is proved to take are
+`product.theory_n`, and the rho of an epsilon and a delta `product.largest_rho`. Source: Raskhodnikova, Sivakumar,
+Smith, Swanberg 2021, Table 1, Theorems 1.4, 1.6 and 1.8; constants of learning, the sharper sizes of bits and the lower
+bound under pure privacy are derived here.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ REACH, HALF = 40, 160
 def nearest_law(counts: Sequence[int], epsilon: Fraction) -> Floats:
     """The chance of each of three labels where noisy counts are moved to the nearest shares by Euclid's distance.
 
-    The projection depends on differences of noisy counts alone, and the law of two of them has a closed form. What lies
+    The projection depends on differences of noisy counts alone, and the law of two of them has a closed form. The mass
     beyond 40 / epsilon has a chance below 10**-7. For an epsilon below 1/4 the sum takes only some of the differences,
     and chances are off by up to 0.001.
 

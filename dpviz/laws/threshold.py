@@ -155,7 +155,7 @@ class Thresholded:
         return math.exp(-self._rate * gap) / (1 + y) * (gap + y / (1 - y))
 
     def mean_error(self, value: int, otherwise: Sizes) -> float:
-        """How far an entry of this true value is off on average.
+        """The mean error of an entry of this true value.
 
         otherwise  how far it is off where it is not shown; by its value where that reads 0: `Sizes.always(value)`
         """

@@ -1,10 +1,10 @@
 """The laws of the ranked lists, enumerated: exact fractions for small histograms, from the definitions alone.
 
 A histogram is a list of counts, one for each label 0, 1, ...; labels are the tie rule. `base` is exp(rate), a fraction
-above 1, so that every weight is a fraction. What comes out is a tuple of labels in the order of the list, which ends
-with -1 where the bottom symbol came; or an ascending tuple, where the answer is a set.
+above 1, so that every weight is a fraction. The result is a tuple of labels in the order of the list, which ends with
+-1 where the bottom symbol came; or an ascending tuple, where the answer is a set.
 
-What is called printed_... is what the paper prints and what is not private. It is here to be shown on public data.
+Functions called printed_... is what the paper prints and what is not private. It is here to be shown on public data.
 
 Source: Durfee, Rogers 2019 (arXiv 1905.04273), Algorithms 1, 3, 4, 5, 6, 8.
 """

@@ -111,15 +111,16 @@ _RELEASED: Final = {
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 
 _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get", "Parts": "parts"}
-"""What opens a sub-session, and its file, by the name that ledgers keep it under."""
+"""Kinds of sub-sessions and their files, by the names that ledgers keep them under."""
 
 _OF_PARTS: Final = {"Groups": "groups"}
-"""What answers a question about each part of the data with one of the others, and its file."""
+"""The mechanism that answers a question about each part of the data with one of the others, and its file."""
 
 _FILES: Final = {**_RELEASED, **_OPENED}
 
 RECORD: Final = Path(__file__).with_name("offers.json")
-"""What a page lists of each mechanism. `python -m tests.mechanisms.declared` writes it from the classes."""
+"""The description of each mechanism in the lists of pages. `python -m tests.mechanisms.declared` writes it from the
+classes."""
 
 T = TypeVar("T")
 MechanismClass = TypeVar("MechanismClass", bound="type[Mechanism]")
@@ -151,7 +152,7 @@ class Registry(Mapping[str, type[T]]):
         return len(self._files) + len(self._registered)
 
     def offers(self) -> dict[str, Offer]:
-        """What a page says of each, which loads none."""
+        """The description of each on a page, which loads none."""
         if self._written is None:
             self._written = {} if self._record is None else written(self._record)
         return self._written | {name: offer(cast("type[Mechanism]", kind)) for name, kind in self._registered.items()}
@@ -189,7 +190,7 @@ OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
 """Every kind of sub-session that `session.open` takes."""
 
 OF_PARTS: Final[Registry[Mechanism]] = Registry(_OF_PARTS)
-"""What a release about each part of the data is kept under; nobody names it."""
+"""The mechanism that a release about each part of the data is kept under; nobody names it."""
 
 
 def _loaded(name: str, file: str) -> Any:
@@ -267,7 +268,7 @@ def named(name: str) -> type[Mechanism]:
 
 
 NAMES: Final = tuple(_FILES)
-"""What a user finds here by name, and as `dv.Dense` and so on."""
+"""The names that a user finds here and as `dv.Dense` and so on."""
 
 __all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "named", "opening", "register", "unregister"])
 

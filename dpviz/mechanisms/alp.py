@@ -237,7 +237,7 @@ def signed_plan(plan: Plan, question: Question) -> SignedPlan:
 
 
 def log_price(plan: LogPlan, scale: Scale, accounting: Accounting, question: Question, moves: Moves) -> Fraction:
-    """What the table costs: no step moves a value by more bits than the first one above the floor does."""
+    """The time that the table costs: no step moves a value by more bits than the first one above the floor does."""
     alpha, rungs = scale.alpha, plan.rungs
     paid = ceil_to(alpha * rungs.moved(1) * moves.l1, STEP)
     if accounting == "count-exact" or (accounting == "auto" and question.aggregate.counts):
@@ -246,7 +246,7 @@ def log_price(plan: LogPlan, scale: Scale, accounting: Accounting, question: Que
 
 
 LOW_CAP: Final = ("cap", "raise cap or epsilon")
-"""What must lie above the floor of the logarithms, and what a person can do where it does not."""
+"""The rule that values must lie above the floor of the logarithms, and the next step where they do not."""
 
 Levels: TypeAlias = Callable[[NDArray[np.int64], Bits], NDArray[np.int64]]
 """How many bits values are written as, rounded at random."""

@@ -271,7 +271,7 @@ def _base(base: Base, step: Fraction) -> tuple[int, int, int, int]:
 def _sixty_fourths(most: int, step: Fraction) -> tuple[int, int]:
     """The largest ratio of most/64, (most - 1)/64, ... that leaves enough of epsilon; 2 where none above it does.
 
-    What is enough depends on the denominator q in lowest terms: (p/q)**2 (1 + 1/s) <= exp(step) for s the largest
+    The sufficient size depends on the denominator q in lowest terms: (p/q)**2 (1 + 1/s) <= exp(step) for s the largest
     quotient with q. That is a square root for each of the seven denominators.
     """
     odds, found = exp_bounds(step)[0], 128
@@ -392,7 +392,7 @@ class CompactBound(Bound):
         return ("exact", "strict")
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> CompactTable:
-        """Draw the polynomial. Whatever the data, n + 1 counts get noise and n + 1 points are joined."""
+        """Draw the polynomial. For all data, n + 1 counts get noise and n + 1 points are joined."""
         assert isinstance(statistic, SparseCounts)
         size, done = self.n + 1, 0
 

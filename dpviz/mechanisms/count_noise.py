@@ -171,7 +171,7 @@ class BoundNoise:
         return NoiseLaw(None, self.finite, self.limit)
 
     def guarantee(self, unit: Unit, asked: Fraction) -> Guarantee:
-        """What noise on every count costs."""
+        """Return the price of noise on every count."""
         rule = (
             "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
             if self.finite is None

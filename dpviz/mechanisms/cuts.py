@@ -42,12 +42,13 @@ class PureOrNot(Parameters):
 
 
 def loss_of(epsilon: Fraction, delta: Fraction | None) -> Loss:
-    """What is paid, pure or with a delta."""
+    """The loss that is paid, pure or with a delta."""
     return PureDP(epsilon) if delta is None else ApproxDP(epsilon, delta)
 
 
 def suggested_delta(question: Question) -> dict[str, str]:
-    """What a widget gives for a question over unknown keys, which only a threshold with a delta can answer."""
+    """The parameters that a widget gives for a question over unknown keys, which only a threshold with a delta can
+    answer."""
     return {} if question.domain.declared else {"delta": DELTA_FOR_KEYS}
 
 
@@ -77,8 +78,9 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
 def cut_through(
     cut: Cut, labels: NDArray[Any], values: NDArray[np.int64], bins: int | None, bits: Bits
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """What reaches the threshold, ascending by label: noisy values of bins that are not empty, and, where the cut is
-    certain, of those empty bins that reach it. How many do is one binomial number; by how much is a geometric one."""
+    """Select the values that reach the threshold, ascending by label: noisy values of bins that are not empty, and,
+    where the cut is certain, of those empty bins that reach it. How many do is one binomial number; by how much is a
+    geometric one."""
     noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
     heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
     reached = heights >= cut.least

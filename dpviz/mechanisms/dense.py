@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 
 STORED_BITS = 64
-"""What one count takes to store where no public cap bounds it."""
+"""The storage of one count where no public cap bounds it."""
 
 MOST_BINS = 10_000_000
 """Above this many bins a dense answer would not fit in memory; sparse mechanisms answer such domains."""

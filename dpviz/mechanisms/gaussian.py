@@ -79,7 +79,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def guarantee(epsilon: Fraction, delta: Fraction, rho: Fraction, unit: Unit) -> Guarantee:
-    """What Gaussian noise for this rho costs: (epsilon, delta), or rho alone where answers are added up by that."""
+    """The price of Gaussian noise for this rho: (epsilon, delta), or rho alone where answers are added up by that."""
     rule = (
         "discrete Gaussian noise, Canonne, Kamath, Steinke 2020, Theorem 4, for the L2 sensitivity; "
         f"{ZCDP(rho).short} by Bun, Steinke 2016, Proposition 1.3"
@@ -114,7 +114,7 @@ class BoundGaussian:
         return GaussianNoise(Fraction(self.l2_squared) / (2 * self.rho), self.limit)
 
     def guarantee(self, unit: Unit, asked: Fraction) -> Guarantee:
-        """What noise on every count costs."""
+        """Return the price of noise on every count."""
         return guarantee(asked, self.delta, self.rho, unit)
 
     def modes(self) -> tuple[Mode, ...]:

@@ -146,7 +146,7 @@ class Groups(Around):
             )
 
     def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
-        """What answers the first part: every part is answered alike."""
+        """The bound mechanism that answers the first part: every part is answered alike."""
         first, given = question.in_parts()[0], self.inner.parameters()
         epsilon, delta = Fraction(given["epsilon"]), Fraction(given.get("delta") or 0)
         few = touched(by, unit)

@@ -25,7 +25,7 @@ from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
 
 STORED_BITS = 64
-"""What the number takes to store."""
+"""The storage of the number."""
 
 
 class KeyCount(Parameters):
@@ -110,8 +110,8 @@ def occupied(question: Question, unit: Unit) -> int:
     """By how much the number of bins that are not empty moves with one unit, at most. Raises UnitError where nothing
     limits it.
 
-    What a unit adds to what was there fills up to max_bins bins, so two units in turn leave numbers that differ by as
-    much. Where values may be negative, adding may empty a bin, too, and then they may differ by twice that.
+    The bins that a unit adds fill up the rest to max_bins, so two units in turn leave numbers that differ by as much.
+    Where values may be negative, adding may empty a bin, too, and then they may differ by twice that.
     """
     bins = question.bins if question.domain.declared else None
     unit.l1(bins)  # raises where there is no bound

@@ -79,7 +79,7 @@ class Capped(Parameters):
 
     @property
     def total(self) -> Fraction:
-        """What may be paid."""
+        """The amount that may be paid."""
         return self.epsilon
 
     @property
@@ -147,17 +147,17 @@ class BehindThreshold(PureOrNot):
 
     @property
     def total(self) -> Fraction:
-        """What may be paid."""
+        """The amount that may be paid."""
         return self.epsilon
 
     @property
     def first(self) -> Fraction:
-        """What the threshold costs."""
+        """The price of the threshold."""
         return self.epsilon * self.split
 
     @property
     def rest(self) -> Fraction:
-        """What is left for look-ups."""
+        """The remainder for look-ups."""
         return self.epsilon - self.first
 
     def guarantee(self, unit: Unit, paid: Fraction, rule: str) -> Guarantee:

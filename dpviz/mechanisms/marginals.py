@@ -44,10 +44,10 @@ Named: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
 """Columns of a table, and its weight."""
 
 STORED_BITS: Final = 64
-"""What one cell takes to store: noise has no end."""
+"""The storage of one cell: noise has no end."""
 
 TOGETHER: Final = 1 << 16
-"""So many occupied bins are added to the tables at a time."""
+"""The most occupied bins that are added to the tables at a time."""
 
 MOST_COUNT: Final = 1 << 40
 """Counts are clamped to this, in silence, so that no sum of them leaves 64 bits."""
@@ -286,7 +286,7 @@ class Marginals(Parameters):
 
 @dataclass(frozen=True)
 class Spread:
-    """How far one unit moves all tables.
+    """Bound how far one unit moves all tables.
 
     moved    each table times its weight, in L1, at most
     squares  the squares of the cells, times the square of the weight, at most
@@ -369,7 +369,7 @@ class MarginalsBound(Bound):
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far a cell of each table may be off, for the first few."""
+        """Bound the error of a cell of each table, for the first few."""
         factors, tables = self.question.domain.factors, self.tables
         noted = []
         for at, places in list(enumerate(tables.tables))[:MOST_NOTED]:

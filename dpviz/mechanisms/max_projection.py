@@ -69,8 +69,8 @@ class MaxProjection(Capped):
     the buckets move by no more than the values [1]_.
 
     **Error.** A bound for any one value: but for a chance of k/s another key that is not empty lies in the same bucket,
-    and the rest is the noise of one bucket. How far the truth may lie above the value read rests on the noise alone:
-    where a level is below k/s, an interval begins at 0.
+    and the rest is the noise of one bucket. The bound on how far the truth lies above the value read rests on the noise
+    alone: where a level is below k/s, an interval begins at 0.
 
     **Reading.** Free, any number of times: `release[key]`, `release.many(keys)`.
 

@@ -1,4 +1,4 @@
-"""How far one protected unit moves a vector of counts or sums, in whole steps: what every price rests on."""
+"""Bounds on how far one protected unit moves a vector of counts or sums, in whole steps: what every price rests on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpviz.privacy.unit import Unit
 
 @dataclass(frozen=True)
 class Moves:
-    """What one unit can move, at most; bounds that hold at once.
+    """The most that one unit can move; bounds that hold at once.
 
     l1     the sum of all moves, in steps
     slots  pairs (how many, how far): the vector moves in that many places by that many steps each; where there are

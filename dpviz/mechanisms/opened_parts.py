@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.pay_what_you_get import Asking
 
 SHARED = ("epsilon", "delta", "accounting", "domain_rule", "ties")
-"""What the sub-session and each list are asked with alike."""
+"""The terms that the sub-session and each list share."""
 
 
 @dataclass(frozen=True)

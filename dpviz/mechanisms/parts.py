@@ -38,12 +38,12 @@ MOST_PARTS: Final = 100
 """A ledger keeps the balance of every part in each of its rows."""
 
 OWN: Final = ("of", "part", "mechanism")
-"""What a use is kept with beside the parameters of its mechanism."""
+"""The names that a use is kept with beside the parameters of its mechanism."""
 
 
 @dataclass(frozen=True)
 class PartsLeft:
-    """What is left of each part, beside what was paid for."""
+    """Remaining balance per part, beside what was paid for."""
 
     of: Parts
     parts_left: Mapping[str, tuple[Fraction, Fraction]]
@@ -176,7 +176,7 @@ class Parts(Parameters):
 
     @property
     def each(self) -> Loss:
-        """What one part may cost, against adding or removing one unit in it."""
+        """The loss of one part, against adding or removing one unit in it."""
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
     def price(self, unit: Unit) -> Guarantee:

@@ -32,7 +32,7 @@ from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
 
 STORED_BITS = 64
-"""What one number takes to store: noise has no end."""
+"""The storage of one number: noise has no end."""
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 """The levels at which a plan tells the error of each query."""
@@ -286,7 +286,7 @@ class QueriesBound(Bound):
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far each fitted answer may be off, by name, for the first few."""
+        """Bound the error of each fitted answer, by name, for the first few."""
         shown = []
         for name, weights in list(zip(self.workload.names, self.workload.fitted, strict=True))[:MOST_NOTED]:
             for beta in BETAS:

@@ -1,4 +1,5 @@
-"""What the mechanisms share that name the largest items: who competes, what it costs, what an answer may hold."""
+"""The parts that mechanisms share which name the largest items: who competes, what it costs, what an answer may
+hold."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ DomainRule = Literal["positive", "strict", "paper"]
 Ties = Literal["label", "unknown"]
 
 MOST_ROWS = 1_000_000
-"""So many rows are read at most: an engine sorts more, but more would not come back in good time."""
+"""The most rows that are read: an engine sorts more, but more would not come back in good time."""
 
 NOTED = (Fraction(1, 2), Fraction(1, 20))
 """Even odds, where the threshold stands, and 95 in 100."""
@@ -277,7 +278,7 @@ class LargestBound(ListBound):
     """One that reads no more than the largest counts, and the one after them."""
 
     value_bits: ClassVar[int] = 0
-    """What is stored beside each label."""
+    """The columns that are stored beside each label."""
 
     if TYPE_CHECKING:
 
@@ -296,12 +297,12 @@ class LargestBound(ListBound):
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """How far an item must stand above the first row that does not compete to be named."""
+        """Bound how far an item must stand above the first row that does not compete to be named."""
         return listing_notes(self.error)
 
 
 def listing_notes(error: ErrorModel) -> list[tuple[str, dict[str, Any]]]:
-    """How far above the next count an item is listed as often as not, and 95 times in 100."""
+    """Find how far above the next count an item is listed as often as not, and 95 times in 100."""
     found = [(beta, error.listed(beta)) for beta in NOTED]
     return [
         ("Above the next count, to be listed", {**value.to_json(), "beta": text(beta)})

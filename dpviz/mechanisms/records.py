@@ -1,4 +1,4 @@
-"""What samplers of records refuse from public things alone: the number of records that a price rests on."""
+"""The refusals of samplers of records, from public things alone: the number of records that a price rests on."""
 
 from __future__ import annotations
 

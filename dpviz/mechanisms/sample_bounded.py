@@ -241,12 +241,12 @@ class SampleBoundedBound(Bound):
 
     @cached_property
     def pure(self) -> Fraction:
-        """What all columns cost together without a delta: they add up."""
+        """The price of all columns together without a delta: they add up."""
         return ceil_to(self.columns * self.step, STEP)
 
     @cached_property
     def loss(self) -> PureDP | ApproxDP:
-        """What is paid: with a delta, where that costs less epsilon."""
+        """The loss that is paid: with a delta, where that costs less epsilon."""
         made, columns = self.mechanism, self.columns
         if not made.delta:
             return PureDP(self.pure)

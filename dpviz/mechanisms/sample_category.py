@@ -44,7 +44,7 @@ TAIL = 64
 """Noise of more than so many times its scale has a chance below 1e-27."""
 
 WEIGHT_BITS = 64
-"""What the weight of a label takes to store."""
+"""The storage of the weight of a label."""
 
 
 class SampleCategory(Parameters):

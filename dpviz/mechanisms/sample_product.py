@@ -45,10 +45,10 @@ VALUES_A_SECOND = 5 * 10**9
 """Values of records that are read and drawn from, on a slow processor."""
 
 MOST_ROWS = 1 << 32
-"""So many rows are put in order, at most."""
+"""The most rows that are put in order."""
 
 STORED_BITS = 64
-"""What the noisy mean of one column takes to store."""
+"""The storage of the noisy mean of one column."""
 
 
 class SampleProduct(Parameters):

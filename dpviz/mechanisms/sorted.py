@@ -27,7 +27,7 @@ from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
 
 STORED_BITS = 64
-"""What one number takes to store: noise has no end."""
+"""The storage of one number: noise has no end."""
 
 MOST_BINS = 10_000_000
 """Above this many bins neither the counts nor the answer would fit in memory."""
@@ -187,7 +187,7 @@ class SortedBound(Bound):
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
-        """What the error would typically be if there were so many distinct counts, which no answer tells."""
+        """The typical error if there were this many distinct counts, which no answer tells."""
         most = self.error.most_distinct
         supposed = [distinct for distinct in SUPPOSED if distinct < most]
         shown = [

@@ -262,8 +262,8 @@ class StabilityBound(Bound):
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw for the bins that are not empty. How many these are is private: no tick tells.
 
-        Each bin has noise of its own, so the law does not know in which order or in how many batches they come. What
-        does not pass is forgotten with its batch.
+        Each bin has noise of its own, so the law does not know in which order or in how many batches they come. Bins
+        that do not pass are forgotten with their batch.
         """
         assert isinstance(statistic, SparseCounts)
         if tick is not None:

@@ -1,4 +1,5 @@
-"""What is left of a sub-session: symbols and questions, in whole numbers. Pure; the ledger carries the state as texts.
+"""The remaining balance of a sub-session: symbols and questions, in whole numbers. Pure; the ledger carries the state
+as texts.
 
 A question reserves as many symbols as it may use before any data are read, and gives back what its answer did not
 need. So however questions overlap, and whatever becomes of them, no more symbols are drawn than were paid for.
@@ -19,7 +20,7 @@ from dpviz.model.opening import Step
 
 @dataclass(frozen=True)
 class SymbolsLeft:
-    """What is left of a sub-session, beside what was paid for."""
+    """The remaining balance of a sub-session, beside what was paid for."""
 
     symbols_left: int
     questions_left: int

@@ -23,7 +23,7 @@ from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
 LOW_THRESHOLD: Final = ("the threshold", "give the threshold a smaller share of epsilon")
-"""What must lie above the floor of the logarithms, and what a person can do where it does not."""
+"""The rule that values must lie above the floor of the logarithms, and the next step where they do not."""
 
 
 class ThresholdALP(BehindThreshold):

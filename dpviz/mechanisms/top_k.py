@@ -266,7 +266,7 @@ class TopKBound(LargestBound):
     step_price: StepPrice
 
     shape: ClassVar[type[Answer]] = Ranked
-    """What is done with a released list is post-processing."""
+    """Everything done with a released list is post-processing."""
 
     @property
     def rows(self) -> int:

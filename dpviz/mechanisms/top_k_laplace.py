@@ -42,7 +42,7 @@ from dpviz.privacy.threshold import laplace_offset
 from dpviz.privacy.unit import Unit
 
 COUNT_BITS = 64
-"""What one noisy count takes to store: nothing public bounds it."""
+"""The storage of one noisy count: nothing public bounds it."""
 
 
 class TopKLaplace(Parameters):

@@ -51,7 +51,7 @@ WIDE: Final = Fraction(1, 1 << 64)
 """Noise whose ratio is exp of less than this below 0 is far too wide to be drawn: its variance is 2 over its square."""
 
 STORED_BITS: Final = 64
-"""What one node takes to store where no public cap bounds it."""
+"""The storage of one node where no public cap bounds it."""
 
 MOST_NODES: Final = 1 << 24
 """A tree of more nodes would not fit in memory beside what is made of it."""
@@ -489,7 +489,7 @@ class TreeBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        """What was asked for; nothing where no node is drawn."""
+        """The parameters that were asked for; nothing where no node is drawn."""
         made, drawn = self.mechanism, self.law.amount is not None
         if drawn and made.delta is not None and self.rho is not None:
             return guarantee(made.epsilon, made.delta, self.rho, self.unit)

@@ -1,7 +1,7 @@
-"""What a question computes in each bin: how many units, a total of a column, or records. All public.
+"""The aggregate that a question computes in each bin: how many units, a total of a column, or records. All public.
 
 Engines compute counts and sums. A mechanism or an engine that cannot serve what is asked says so before anything is
-charged. What an engine hands on are whole numbers: of a count the rows, of a sum the steps.
+charged. Engines hand on whole numbers: of a count the rows, of a sum the steps.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Count:
         return None
 
     def nouns(self, nouns: str) -> str:
-        """What a value is a number of, `nouns` being what the unit is called."""
+        """The nouns that a value counts, `nouns` being the names of the unit:"""
         return nouns
 
     def text(self, domain: Domain) -> str:
@@ -272,7 +272,7 @@ def is_aggregate(thing: object) -> bool:
 
 
 def aggregate_from_json(data: object) -> Aggregate:
-    """What `to_json` wrote under "aggregate". What it did not write is refused."""
+    """Read the text that `to_json` wrote under "aggregate". Any other text is refused."""
     beside = {"otherwise"} if isinstance(data, Mapping) and "otherwise" in data else set()
     known = {"sum": {"kind", "column", "low", "high", "step"}, "records": {"kind", *beside}}
     kind = data.get("kind") if isinstance(data, Mapping) else None

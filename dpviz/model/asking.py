@@ -1,7 +1,7 @@
 """Questions to what was paid for already, free: sums, ranges, differences, shares and comparisons of its counts.
 
-Whoever can be asked has a `Subject`: how a linear question is read, and what its error is known to be. What is said
-here rests on these two alone, so it is the same for every shape of answer.
+Everything that can be asked has a `Subject`: how a linear question is read, and what its error is known to be. The
+statements here rest on these two alone, so they are the same for every shape of answer.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
 
 SHOWN: Final = 3
-"""So many labels are named in a sentence."""
+"""The most labels that a sentence names."""
 
 MOST_ASKED: Final = 100_000
-"""So many questions are answered at once."""
+"""The most questions that are answered at once."""
 
 MOST_NAMED: Final = 1_000_000
-"""So many labels of a `range` are looked up one by one, where its two ends do not say which points they name."""
+"""The most labels of a `range` that are looked up one by one, where its two ends do not say which points they name."""
 
 NONE = Fraction(0)
 
@@ -46,7 +46,7 @@ FINE: Final = Fraction(1, 1_000_000)
 
 
 class Subject(Protocol):
-    """What can be asked.
+    """The questions that can be asked.
 
     answer, reading  which points there are and what they are called
     paid             what it rests on
@@ -66,7 +66,7 @@ class Subject(Protocol):
         ...
 
     def error(self, query: Query, reader: str) -> LinearError:
-        """What is known of how far that is off."""
+        """The error of that value, as far as it is known."""
         ...
 
     def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
@@ -78,7 +78,7 @@ class Subject(Protocol):
         ...
 
     def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
-        """How far the worst of all points is off, read by one estimator."""
+        """Bound the error of the worst of all points, read by one estimator."""
         ...
 
 
@@ -598,7 +598,7 @@ class _Asked:
 
     @property
     def _noun(self) -> str:
-        """What is added up: a bin, a rank."""
+        """The points that are added up: a bin, a rank."""
         return self.subject.answer.noun
 
     def _words(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
@@ -632,7 +632,7 @@ class _Asked:
         return what, query, "pairs" if query.one_by_one else "sums"
 
     def _rest(self, part: Sequence[Any], all_of: Sequence[Any]) -> Query:
-        """What of the whole is no part; the part must lie in the whole and not be all of it."""
+        """The points of the whole that are not in the part; the part must lie in the whole and not be all of it."""
         if isinstance(all_of, AllKeys) or isinstance(part, AllKeys):
             raise DomainError.of("all keys", "a share needs a whole that is known", "name its labels")
         if not inside(part, all_of):
@@ -677,7 +677,7 @@ class _Asked:
     def _ends(
         self, error: LinearError, query: Query, kind: Kind, beta: Fraction
     ) -> tuple[tuple[Quantile | None, Quantile | None], How, str, Fraction | None]:
-        """How far the truth may lie below and above the value, and how that is known."""
+        """Bound the truth below and above the value, and say how that is known."""
         if self.among == "all":
             return self._every(error, query, kind, beta)
         number = 1 if self.among == "one" else self.among

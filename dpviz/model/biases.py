@@ -1,4 +1,4 @@
-"""How far the readers of an answer are off on average, for counts that somebody makes up. Free, and blind to data."""
+"""Mean errors of the estimators of an answer, for counts that somebody makes up. Free, and blind to data."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _up(off: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class ReaderBias:
-    """How far one reader is off in the cells that have one true count.
+    """The mean error of one estimator in the cells that have one true count.
 
     reader  its name
     count   the made-up count
@@ -98,7 +98,7 @@ class ReaderBias:
 
 @dataclass(frozen=True, repr=False)
 class Biases(Sequence[ReaderBias]):
-    """What every reader makes of made-up counts on average: a row for each reader and each count.
+    """The mean value of every estimator for made-up counts: a row for each reader and each count.
 
     title  what the counts are of
     """
@@ -182,7 +182,7 @@ HEADS: Final = ("reader", "true count", "cells", "bias", "spread")
 def made_up(counts: object, cells: int) -> list[int]:
     """Made-up counts of so many cells: one number for all of them, or a list of the first ones, where others are 0.
 
-    What else was given, which may be data, is not told.
+    Other arguments may be data and are not shown.
     """
     listed = isinstance(counts, list | tuple) and not isinstance(counts, Hidden)
     given: Sequence[object] = counts if isinstance(counts, list | tuple) and listed else [counts] * cells

@@ -46,7 +46,7 @@ CHECKSUM: Final = 32
 
 @dataclass(frozen=True)
 class File:
-    """What a binary file holds.
+    """The content of a binary file.
 
     body    the release as JSON has it, but for the columns of its answer; all of it where there are none
     packed  header and columns of the answer; None where the body has all of it
@@ -90,8 +90,8 @@ def is_binary(content: bytes) -> bool:
 
 
 def opened(content: bytes) -> File:
-    """What a binary file holds; its columns are not copied. Raises ReleaseFormat where it is truncated, altered, or of
-    another version."""
+    """The content of a binary file; its columns are not copied. Raises ReleaseFormat where it is truncated, altered, or
+    of another version."""
     if len(content) < FIRST.size + CHECKSUM:
         raise ReleaseFormat.damaged("a binary release is longer", f"{len(content):,} bytes")
     _, version, length, size = FIRST.unpack_from(content)

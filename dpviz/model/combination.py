@@ -535,7 +535,7 @@ def _wider(ends: Ends) -> Fraction | None:
 
 @dataclass(frozen=True)
 class CommonError(LinearError):
-    """What two intervals at beta / 2 have in common, seen from the mean of the two values with these weights.
+    """The intersection of two intervals at beta / 2, seen from the mean of the two values with these weights.
 
     Where they have nothing in common, which happens beta of the time at most, what spans both is given.
     """
@@ -594,7 +594,7 @@ class CommonError(LinearError):
 
 @dataclass(frozen=True, repr=False)
 class After:
-    """How far one bin may be off once another answer was paid for and combined with one that is there.
+    """Bound the error of one bin once another answer is paid for and combined with one that is there.
 
     error   of both together; None where nothing bounds it
     before  of the one that is there
@@ -632,7 +632,7 @@ class After:
 def after(
     release: Release, law: StoredLaw, question: Question, unit: Unit, max_items: int | None, beta: Fraction
 ) -> After:
-    """How far one bin may be off after an answer of this law was combined with the release. It sees laws alone."""
+    """Bound the error of one bin after an answer of this law was combined with the release. It sees laws alone."""
     fits(release.question, release.unit, question, unit)
     if max_items is not None or release.max_items is not None:
         raise ParameterError.of(
@@ -646,9 +646,9 @@ def after(
 
 
 def _together(first: StoredLaw, second: StoredLaw, question: Question, unit: Unit, beta: Fraction) -> ErrorValue | None:
-    """How far the combined value of the bin that errs most may be off.
+    """Bound the error of the combined value of the bin that errs most.
 
-    What two intervals at beta / 2 have in common reaches no further from the mean of the two values than the mean of
+    The intersection of two intervals at beta / 2 reaches no further from the mean of the two values than the mean of
     their half-widths does, with the same weights.
     """
     if adds_up(first, second) and (parts := alike(first, second)):

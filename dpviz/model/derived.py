@@ -1,4 +1,4 @@
-"""What was computed from paid answers for nothing: a sum, a range, a difference, a share, a comparison.
+"""A value computed from paid answers, free: a sum, a range, a difference, a share, a comparison.
 
 A `Derived` is public, as the answers are that it rests on. It says how far it may be off, how that is known, what
 biases it, and which entries of the ledger paid for it.
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Among: TypeAlias = Literal["one", "all"] | int
-"""What an interval holds for: one question that was picked before looking, so many of them, or all of a kind."""
+"""The event that an interval holds for: one question that was picked before looking, so many of them, or all of a
+kind."""
 
 DerivedKind: TypeAlias = Literal["sum", "range", "difference", "share", "comparison"]
 
@@ -86,8 +87,8 @@ def marked(frame: pd.DataFrame, *paid: Paid) -> pd.DataFrame:
 
 
 def seeds(paid: Sequence[Paid]) -> str:
-    """What must be known of two teaching draws with one seed, as a sentence; or nothing. What one teaching draws after
-    the other is independent; two that begin with the same seed draw the same noise."""
+    """A sentence on two teaching draws with one seed; or nothing. Successive teaching draws are independent; two that
+    begin with the same seed draw the same noise."""
     given = [one.teaching for one in paid if one.teaching is not None]
     if len(given) == len(set(given)):
         return ""
@@ -189,7 +190,7 @@ class Derived:
 
     @property
     def _unit(self) -> str:
-        """What follows a number of it; nothing after a share."""
+        """The words that follow a number of it; nothing after a share."""
         return "" if self.kind == "share" else f" {self.nouns}"
 
     @property
@@ -381,7 +382,7 @@ class Chance:
 
     @property
     def sentence(self) -> str:
-        """What it says, with the chance rounded up."""
+        """The statement, with the chance rounded up."""
         chance = few(self.value.high)
         return (
             f"If the first were no larger, so large a difference would come with chance at most {chance} ({self.rule})."

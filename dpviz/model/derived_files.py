@@ -25,7 +25,8 @@ from dpviz.model.marginals import Marginal
 from dpviz.model.question import canonical
 
 _FRACTION: Final = re.compile(r"(-?\d{1,4300})(?:/(\d{1,4300})|\.(\d{1,30}))?\Z", re.ASCII)
-"""What `exact.text` writes: a whole number, a fraction or a finite decimal; a derived value may have many digits."""
+"""The text that `exact.text` writes: a whole number, a fraction or a finite decimal; a derived value may have many
+digits."""
 
 
 def opened(content: bytes) -> Mapping[str, Any]:

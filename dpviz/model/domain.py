@@ -50,11 +50,11 @@ WRITTEN: Final = {
 
 
 BETWEEN: Final = " · "
-"""What stands between the labels of a bin of several columns."""
+"""The sign between the labels of a bin of several columns."""
 APART: Final = "|"
-"""What stands between the keys of several columns where they are held as one text."""
+"""The sign between the keys of several columns where they are held as one text."""
 ESCAPES: Final = (("~", "~0"), (APART, "~1"))
-"""What is written for what, in this order, in a key that is held beside others."""
+"""The replacements, in this order, in a key that is held beside others."""
 MISSING, MALFORMED = "missing", "malformed"
 """The labels of the bins of values that are not there, and of texts that are there and are no number or no date."""
 MOST_BESIDE_KEYS: Final = 1 << 62
@@ -1137,7 +1137,7 @@ OTHER: Final = "other"
 """The label of the bin for whatever is not declared; no declared label is called so where there is such a bin."""
 
 ALL_OTHERS: Final = "all others"
-"""What a sentence calls the bin of all labels that are not declared."""
+"""The name in a sentence for the bin of all labels that are not declared."""
 
 
 @dataclass(frozen=True)

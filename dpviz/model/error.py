@@ -1,4 +1,4 @@
-"""What can be said about an answer's error before it is drawn."""
+"""Statements about an answer's error before it is drawn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ How = Literal["exact", "bound", "numerical", "simulated"]
 SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
 """The ways in which an error may be known, the surest first."""
 SIGNS: Final[dict[How, str]] = {"exact": "±", "bound": "≤ ", "numerical": "±≈", "simulated": "±"}
-"""What stands before an error: it is the least that holds, is proved to hold, or was calculated."""
+"""The word before an error: it is the least that holds, is proved to hold, or was calculated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ NOTHING: Final = Fraction(1, 10**24)
 """A mean below this is told as 0."""
 
 FINEST: Final = Fraction(1, 10**30)
-"""How far off a mean may be is told to so much at the finest."""
+"""The finest step in which the error of a mean is told."""
 
 
 def mean(enclose: Callable[[int], Enclosure], rule: str, more: int = 0) -> ErrorValue:
@@ -90,8 +90,8 @@ def _rounded(number: Fraction) -> Fraction:
 class ErrorModel:
     """Everything that may be asked about an answer's error. A mechanism overrides what applies; the rest is None.
 
-    `beta` is the chance that the statement fails. What depends on private counts is answered for the worst case over
-    counts unless a hypothetical `count` is given, and the rule says so.
+    `beta` is the chance that the statement fails. A statement that depends on private counts is answered for the worst
+    case over counts unless a hypothetical `count` is given, and the rule says so.
     """
 
     @property
@@ -101,34 +101,34 @@ class ErrorModel:
         return None
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue | None:
-        """How far one bin, picked before looking, may be off."""
+        """Bound the error of one bin, picked before looking."""
         return None
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
-        """How far the worst of all bins may be off."""
+        """Bound the error of the worst of all bins."""
         return None
 
     def shown(self, beta: Fraction) -> ErrorValue | None:
-        """How far the value of a bin that is shown may be off, where not all bins are shown: "shown and further off"
+        """Bound the error of a bin that is shown, where not all bins are shown: "shown and further off"
         has probability at most beta for any one bin picked before looking."""
         return None
 
     def look_ups(self, number: int, beta: Fraction) -> ErrorValue | None:
-        """How far the worst of `number` look-ups may be off."""
+        """Bound the worst error of `number` look-ups."""
         return None
 
     def above(self, number: int | None, beta: Fraction) -> ErrorValue | None:
-        """How far the truth may lie above what is read, in the worst of `number` look-ups, or of all bins where that is
-        None; for an answer of which this is known where nothing bounds how far it may lie below. Where what is read
-        stands at a public top, the truth may lie anywhere above it."""
+        """Bound how far the truth may lie above the value read, in the worst of `number` look-ups, or of all bins where
+        that is None; for an answer of which this is known where nothing bounds how far it may lie below. Where what is
+        read stands at a public top, the truth may lie anywhere above it."""
         return None
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
-        """How far the sum of bins first..last, picked before looking, may be off."""
+        """Bound the error of the sum of bins first..last, picked before looking."""
         return None
 
     def sum_of(self, points: Sequence[int], beta: Fraction) -> ErrorValue | None:
-        """How far the sum of these points, picked before looking, may be off."""
+        """Bound the error of the sum of these points, picked before looking."""
         return None
 
     def estimator(self, reader: str) -> ErrorModel:
@@ -167,22 +167,23 @@ class ErrorModel:
         return None
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
-        """How far below the true count of that rank any of the first `position` items that are returned may lie."""
+        """Bound how far below the true count of that rank any of the first `position` items that are returned may
+        lie."""
         return None
 
     def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue | None:
-        """How far below the true count of rank `position` the item in this place of a list may lie, where the place
-        was picked before looking."""
+        """Bound how far below the true count of rank `position` the item in this place of a list may lie, where the
+        place was picked before looking."""
         return None
 
     def listed(self, beta: Fraction) -> ErrorValue | None:
-        """How far above the first count past the rows that are read an item must lie to be drawn before the bottom
-        symbol, but for a chance of at most beta."""
+        """Bound how far above the first count past the rows that are read an item must lie to be drawn before the
+        bottom symbol, but for a chance of at most beta."""
         return None
 
     def left_out(self, beta: Fraction) -> ErrorValue | None:
-        """How far above that count an item must lie so that the list leaves none like it out where it ends early, but
-        for a chance of at most beta: one statement about all items."""
+        """Bound how far above that count an item must lie so that the list leaves none like it out where it ends early,
+        but for a chance of at most beta: one statement about all items."""
         return None
 
     @property
@@ -197,7 +198,7 @@ class ErrorModel:
         return ""
 
     def total_variation(self) -> ErrorValue | None:
-        """How far the law of a drawn record is from the data's."""
+        """Bound the distance between the law of a drawn record and that of the data."""
         return None
 
 

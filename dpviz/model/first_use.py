@@ -13,7 +13,8 @@ V = TypeVar("V")
 
 
 class OnFirstUse(MutableMapping[K, V]):
-    """Whatever registers itself under a key. Where a key has a file, `load` imports it, which does so."""
+    """A class of objects that register themselves under a key. Where a key has a file, `load` imports it, which does
+    so."""
 
     def __init__(self, files: Mapping[K, str], load: Callable[[str], object]) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""What makes two releases the same: question, unit, mechanism, parameters, mode, and the analyst's own key."""
+"""The identity of a release: question, unit, mechanism, parameters, mode, and the analyst's own key."""
 
 from __future__ import annotations
 

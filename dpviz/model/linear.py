@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from dpviz.fitting.sums import NoiseSum, Quantile
 
 Kind: TypeAlias = Literal["sums", "ranges", "pairs"]
-"""What a statement about all of a kind is about: any sums, all ranges of rows, all differences of two rows."""
+"""The event that a statement about all of a kind is about: any sums, all ranges of rows, all differences of two
+rows."""
 
 Ends: TypeAlias = "tuple[Quantile | None, Quantile | None]"
-"""How far the truth may lie below and above a value; None where nothing bounds it."""
+"""Bound the truth below and above a value; None where nothing bounds it."""
 
 NONE: Final = Fraction(0)
 
@@ -135,7 +136,7 @@ def inside(points: Sequence[Any], other: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Limits:
-    """What is public about true counts: none is below `least` or above `most`, and all add up to `total` at most."""
+    """Public facts about true counts: none is below `least` or above `most`, and all add up to `total` at most."""
 
     least: int | None = 0
     most: int | None = None
@@ -172,7 +173,7 @@ UNBIASED: Final = Bias("unbiased", NONE, NONE)
 
 
 class LinearError:
-    """What is known of `value - truth` for one linear question. A law overrides what it can say."""
+    """The error `value - truth` of one linear question, as far as it is known. A law overrides what it can say."""
 
     @property
     def exact(self) -> bool:
@@ -204,11 +205,11 @@ class LinearError:
         return None
 
     def ends(self, beta: Fraction) -> Ends:
-        """How far the truth may lie below the value and above it: the two fail at most beta of the time together."""
+        """Bound the truth below the value and above it: the two fail at most beta of the time together."""
         raise NotImplementedError
 
     def remark(self, beta: Fraction) -> str:
-        """What a reader of the ends must know besides, as a sentence; or nothing."""
+        """A sentence that a reader of the ends must know besides; or nothing."""
         return ""
 
     def at_least(self, gap: Fraction) -> Enclosure | None:

@@ -27,7 +27,7 @@ MOST_CELLS: Final = 100_000
 """A marginal has at most so many cells."""
 
 MOST_PIECES: Final = 1_000_000
-"""So many runs of neighbouring bins are added up at most."""
+"""The most runs of neighbouring bins that are added up."""
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ Weight = Literal["thick", "medium", "thin", ""]
 """How heavy the curve of a measure is in a chart; an empty one is told in words alone."""
 
 HEADLINE = 2
-"""So many measures head a plan: the first ones of the list."""
+"""The most measures that head a plan: the first ones of the list."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a lower bound rests on, all of it public.
+    """The facts that a lower bound rests on, all of them public.
 
     epsilon, delta  what is paid
     n     the public number of rows, where there is one
@@ -43,7 +43,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Floor:
-    """What no answer of a price errs less than, in the worst case over true counts, and who proved it."""
+    """The least error of any answer at a price, in the worst case over true counts, and who proved it."""
 
     value: Fraction
     rule: str
@@ -143,7 +143,7 @@ def of_bins(error: ErrorModel, question: Question) -> tuple[Measure, ...]:
 
 
 def one_bin(error: ErrorModel, question: Question) -> Measure:
-    """How far one bin, picked before looking, may be off."""
+    """Bound the error of one bin, picked before looking."""
     return Measure(
         name="one",
         label="Any one bin",
@@ -163,7 +163,7 @@ _WITHIN: Final = "is within {value}"
 
 
 def all_bins(error: ErrorModel, question: Question) -> Measure:
-    """How far the worst of all bins may be off."""
+    """Bound the error of the worst of all bins."""
     use = "Use it to compare bins, or when one caught your eye."
     if not question.domain.declared:
         label, short, phrase, tip = (
@@ -197,7 +197,7 @@ def all_bins(error: ErrorModel, question: Question) -> Measure:
 
 
 def empty_bin(error: ErrorModel) -> Measure:
-    """How far a bin may be off that nobody is in."""
+    """Bound the error of a bin that nobody is in."""
     return Measure(
         name="edge",
         label="An empty bin",
@@ -217,7 +217,7 @@ MOST_LOOK_UPS: Final = 10**9
 
 
 def look_ups(error: ErrorModel, many: int = LOOK_UPS) -> Measure:
-    """How far the worst of so many look-ups may be off, of keys that were picked before looking."""
+    """Bound the worst error of this many look-ups, of keys that were picked before looking."""
     return Measure(
         name="look_ups",
         label=f"{many:,} look-ups at once",
@@ -270,8 +270,8 @@ def count_of(error: ErrorModel, place: int) -> str:
 
 
 def to_be_listed(error: ErrorModel, comes: str = "comes before ⊥") -> Measure:
-    """How far above the first count that is not read an item must lie to be listed; of a list that ends with ⊥, to come
-    before it, unless its places are filled by then."""
+    """Bound how far above the first count that is not read an item must lie to be listed; of a list that ends with ⊥,
+    to come before it, unless its places are filled by then."""
     count = next_count(error)
     return Measure(
         name="listed",
@@ -286,7 +286,7 @@ def to_be_listed(error: ErrorModel, comes: str = "comes before ⊥") -> Measure:
 
 
 def at_worst(error: ErrorModel, most: int) -> Measure:
-    """How far below the true count of the last of `most` places a listed item may lie."""
+    """Bound how far below the true count of the last of `most` places a listed item may lie."""
     count = f"the {count_of(error, most)}"
     return Measure(
         name="rank",
@@ -301,7 +301,7 @@ def at_worst(error: ErrorModel, most: int) -> Measure:
 
 
 def any_value(error: ErrorModel) -> Measure:
-    """How far the released value of one item, picked before looking, may be off."""
+    """Bound the error of the released value of one item, picked before looking."""
     return Measure(
         name="one",
         label="Any one value",
@@ -315,7 +315,7 @@ def any_value(error: ErrorModel) -> Measure:
 
 
 def all_values(error: ErrorModel) -> Measure:
-    """How far the released value of any item may be off, whichever are listed."""
+    """Bound the error of the released value of any item, whichever are listed."""
     return Measure(
         name="all",
         label="All values at once",

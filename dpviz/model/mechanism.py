@@ -1,4 +1,4 @@
-"""What a mechanism must answer for: how it draws, what it costs, how far off it is, what it stores."""
+"""The protocol of a bound mechanism: how it draws, what it costs, how far off it is, what it stores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DRAWS_A_SECOND = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What an answer takes to store, from public things only."""
+    """The storage that an answer takes, from public facts only."""
 
     bits: int
     text: str
@@ -84,7 +84,7 @@ class Choice:
 class Bound:
     """A mechanism bound to a question and a unit. Everything here but `draw` is public and free.
 
-    What every mechanism must say for itself is declared below; what most have in common has a default.
+    Members that every mechanism must define are declared below; what most have in common has a default.
     """
 
     if TYPE_CHECKING:  # declared and not defined: in a subclass any of these may be a field of a dataclass
@@ -117,12 +117,12 @@ class Bound:
 
         @property
         def error(self) -> ErrorModel:
-            """What the law says about an answer's error."""
+            """The law's statement about an answer's error."""
             ...
 
         @property
         def verb(self) -> str:
-            """What a release does, in one sentence for the person about to pay."""
+            """One sentence on the effect of a release, for the person about to pay."""
             ...
 
     shape: ClassVar[type[Answer]]
@@ -139,7 +139,8 @@ class Bound:
 
     @property
     def leaves_out(self) -> str:
-        """What this way leaves out that others count, in words: then their errors are not all there is to compare."""
+        """The things that this way leaves out and others count, in words: then their errors are not all there is to
+        compare."""
         return ""
 
     @property
@@ -164,7 +165,7 @@ class Bound:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error before the draw, the most important first: two of them head a plan."""
+        """Statements about the error before the draw, the most important first: two of them head a plan."""
         return self.law.measures(self.question)
 
     @property
@@ -184,12 +185,12 @@ class Bound:
 
     @property
     def item_price(self) -> StepPrice | None:
-        """What one item of a list costs, and what composition adds, where the price is made up of such steps."""
+        """The price of one item of a list, and the cost of composition, where the price is made up of such steps."""
         return None
 
     @property
     def title(self) -> str:
-        """What is answered: counts in each bin, the top of a list, or a set."""
+        """The subject of the answer: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
         among = self.error.among
@@ -204,7 +205,7 @@ class Bound:
         source.check(self.question, self.unit, self.needs)
 
     def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
-        """What it draws from, counted by the source after the charge."""
+        """The statistic it draws from, counted by the source after the charge."""
         return source.count(self.question, self.unit, self.needs, tick)
 
     def check_source(self, rules: TopRules) -> None:
@@ -217,7 +218,7 @@ class Bound:
         return fits and self.law.accepts(answer)
 
     def uses(self, answer: Answer) -> tuple[Used, ...]:
-        """What an answer used of what was paid before; nothing where a release is paid by itself."""
+        """The part of an earlier payment that an answer used; nothing where a release is paid by itself."""
         return ()
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Answer:
@@ -233,7 +234,7 @@ class Mechanism(Protocol):
     """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves."""
 
     repriced: ClassVar[tuple[Repricing, ...]]
-    """What earlier revisions were charged too little for, and what their answers cost."""
+    """Revisions that were charged too little, and the true cost of their answers."""
 
     about: ClassVar[str]
     delta_text: ClassVar[str]
@@ -255,7 +256,7 @@ class Mechanism(Protocol):
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Mechanism:
-        """What a widget opens with, where nobody has chosen."""
+        """The initial parameters of a widget, where nobody has chosen."""
         ...
 
     @classmethod
@@ -268,7 +269,7 @@ class Mechanism(Protocol):
 
     @classmethod
     def choices(cls) -> tuple[Choice, ...]:
-        """What a widget offers besides epsilon."""
+        """The options of a widget besides epsilon."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What a page says of a mechanism before anybody picks it, so that whoever lists mechanisms needs to load none."""
+"""The description of a mechanism on a page before anybody picks it, so that a list of mechanisms loads none."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Offer(NamedTuple):
 
 
 def offer(kind: type[Mechanism]) -> Offer:
-    """What a class says of itself."""
+    """The description that a class gives of itself."""
     stays = tuple(choice.name for choice in kind.choices() if choice.stays)
     return Offer(kind.about, stays, kind.draws_records, kind.first_choice)
 
 
 def written(record: Path) -> dict[str, Offer]:
-    """What was written down of mechanisms, by their names."""
+    """The recorded descriptions of mechanisms, by their names."""
     found: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8"))
     return {name: Offer(**{**one, "stays": tuple(one["stays"])}) for name, one in found.items()}
 

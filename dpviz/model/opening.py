@@ -1,4 +1,4 @@
-"""What a sub-session is: paid for once, when it is opened, and used many times.
+"""The protocol of a sub-session: paid for once, when it is opened, and used many times.
 
 The session, the ledger's arithmetic and `dv.load` know these protocols and no paper behind them.
 """
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 Balance: TypeAlias = Mapping[str, str]
-"""What is left of a sub-session: whole numbers by name, as texts. The ledger carries them; closing sets all to 0."""
+"""The remaining balance of a sub-session: whole numbers by name, as texts. The ledger carries them; closing sets all to
+0."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +55,7 @@ class Row:
 
 
 class Left(Protocol):
-    """What is left of a sub-session, for a person. A sub-session has the members that `shown` names, too."""
+    """The remaining balance of a sub-session, for a person. A sub-session has the members that `shown` names, too."""
 
     shown: ClassVar[tuple[str, ...]]
 
@@ -93,12 +94,12 @@ class Use(Mechanism, Protocol):
         ...
 
     def reserve(self, balance: Balance) -> dict[str, str]:
-        """What is left once the most it may use is set aside. BudgetExceeded where that does not fit; nothing is read
-        but the balance, which follows from earlier answers alone."""
+        """Return the balance once the most it may use is set aside. BudgetExceeded where that does not fit; nothing is
+        read but the balance, which follows from earlier answers alone."""
         ...
 
     def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
-        """What is left once it is known what the answer used."""
+        """Return the balance once the use by the answer is known."""
         ...
 
 
@@ -163,7 +164,7 @@ class Opening(Protocol):
 
     @property
     def title(self) -> str:
-        """What the ledger calls it: `pay what you get: 50 symbols, 20 questions`."""
+        """The title in the ledger: `pay what you get: 50 symbols, 20 questions`."""
         ...
 
     def check_source(self, rules: TopRules) -> None:
@@ -171,11 +172,11 @@ class Opening(Protocol):
         ...
 
     def price(self, unit: Unit) -> Guarantee:
-        """What all answers together cost one unit."""
+        """The price of all answers together for one unit."""
         ...
 
     def step_price(self, unit: Unit) -> object:
-        """What the price is made of."""
+        """The parts of the price."""
         ...
 
     def parts_text(self, unit: Unit) -> list[str]:

@@ -75,7 +75,7 @@ class Reader:
         raise NotImplementedError
 
     def from_text(self, written: str, name: str) -> Any:
-        """What the constructor takes for a text that `text` wrote or a page sent."""
+        """Return the constructor's argument for a text that `text` wrote or a page sent."""
         return written
 
     def text(self, value: Any) -> str:
@@ -185,7 +185,7 @@ class Switch(Reader):
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is declared of one parameter.
+    """The declaration of one parameter.
 
     reads      how its value is read and written
     default    what the constructor takes where it is left out; MISSING: it cannot be left out
@@ -272,7 +272,7 @@ class Parameters:
     name: ClassVar[str]
     revision: ClassVar[int] = 1
     repriced: ClassVar[tuple[Repricing, ...]] = ()
-    """What earlier revisions were charged too little for: `dpviz ledger verify` names their answers."""
+    """Revisions that were charged too little: `dpviz ledger verify` names their answers."""
 
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
@@ -393,7 +393,7 @@ class Parameters:
 
     @classmethod
     def _typed(cls, parameters: dict[str, str]) -> dict[str, Any]:
-        """What the constructor takes for these texts."""
+        """Return the constructor's arguments for these texts."""
         given = {
             name: cls._declared[name].reads.from_text(written, name)
             for name, written in parameters.items()

@@ -1,4 +1,5 @@
-"""What is asked: public bins, a public filter, a dataset's name. Nothing in a question comes from the data."""
+"""The subject of a question: public bins, a public filter, a dataset's name. Nothing in a question comes from the
+data."""
 
 from __future__ import annotations
 
@@ -816,7 +817,7 @@ def filters_json(where: Mapping[str, Condition]) -> dict[str, Any]:
 
 
 def filters_of(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """What `filters_json` wrote."""
+    """Read the text that `filters_json` wrote."""
     return {name: _saved(value) for name, value in stored.items()}
 
 

@@ -428,7 +428,7 @@ class Release(Askable):
 
     @plain_arguments
     def __getitem__(self, label: object) -> int | Fraction | Between:
-        """The released value of one bin, free. What is not shown reads 0."""
+        """The released value of one bin, free. Counts that are not shown read 0."""
         value: int | Fraction | Between = listed(self._read([self._point(label)]))[0]
         return value
 
@@ -892,7 +892,7 @@ BEFORE: Final = b'{"release":'
 BETWEEN: Final = b',"sha256":"'
 AFTER: Final = b'"}'
 DIGITS: Final = 64
-"""What stands around the JSON of a release in its saved form, and how many digits its checksum has."""
+"""The brackets of the JSON of a release in its saved form, and the number of digits of its checksum."""
 
 
 def _as_saved(content: bytes) -> dict[str, Any] | None:

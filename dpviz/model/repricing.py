@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Repricing:
     """A mechanism's statement that answers of some earlier revisions were charged too little.
 
-    A mechanism lists its statements in `repriced`. Whatever verifies a ledger reads them from there and knows no
+    A mechanism lists its statements in `repriced`. The checker of a ledger reads them from there and knows no
     mechanism.
 
     Parameters

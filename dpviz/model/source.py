@@ -1,4 +1,4 @@
-"""What an engine must do for a session."""
+"""The protocol of an engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tick: TypeAlias = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class TopRules:
-    """What an engine declares of its largest counts: whether they are exact, and how it orders equal ones.
+    """The engine's declaration of its largest counts: whether they are exact, and how it orders equal ones.
 
     ties  "label": by the label alone, which no unit can move; "unknown": perhaps by something that depends on the data
     """
@@ -51,7 +51,7 @@ class Source:
 
     @property
     def top(self) -> TopRules:
-        """What the engine declares of its largest counts. By default nothing is known of how it orders equal ones."""
+        """The engine's declaration of its largest counts. By default nothing is known of how it orders equal ones."""
         return TopRules(ties="unknown")
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:

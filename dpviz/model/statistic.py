@@ -1,4 +1,4 @@
-"""What an engine counts and a mechanism consumes: private, silent, and not to be stored.
+"""The private counts that an engine makes and a mechanism consumes: private, silent, and not to be stored.
 
 A mechanism says which kind of statistic it needs; a source produces it inside the unit's bounds. The values are
 behind `take` and `each`, whose only callers are mechanisms; nothing here prints, pickles or compares them.
@@ -32,7 +32,7 @@ class StatisticKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """What a top-k mechanism needs: the `rows` largest counts (its kbar) and the count after them.
+    """The requirements of a top-k mechanism: the `rows` largest counts (its kbar) and the count after them.
 
     A source reads rows + 1 rows for it, and no more leave the engine.
     """
@@ -41,7 +41,7 @@ class Top:
 
 
 Need: TypeAlias = StatisticKind | Top
-"""What a mechanism needs of a source."""
+"""The requirements of a mechanism on a source."""
 
 
 class Statistic(Unstored):
@@ -107,7 +107,7 @@ class Batch(Unstored):
 
 
 Visit: TypeAlias = Callable[[Batch], None]
-"""What is done with each batch. It may raise, which ends the counting."""
+"""The action on each batch. It may raise, which ends the counting."""
 
 
 class SparseCounts(Statistic):
@@ -141,7 +141,7 @@ class SparseCounts(Statistic):
 
 
 class Stream(Protocol):
-    """What an engine counts while somebody listens."""
+    """Counts that an engine makes while somebody listens."""
 
     def each(self, visit: Visit) -> None:
         """Ask the engine, and hand over what comes, in the order in which it comes."""
@@ -184,7 +184,8 @@ def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """What is shown of bins that came in any order: ascending by label. Raises ReleaseFailed where one came twice."""
+    """The bins to show of those that came in any order: ascending by label. Raises ReleaseFailed where one came
+    twice."""
     order = np.argsort(labels) if labels.dtype != object else _order_of(labels.tolist())
     labels = labels[order]
     if bool((labels[1:] == labels[:-1]).any()):
@@ -266,7 +267,7 @@ class ColumnOnes(Statistic):
 class RecordBits(Statistic):
     """Records of columns with two labels each, one row a record: 1 where a record has the second label.
 
-    The rows are in whatever order the engine has them, which may depend on values. Whoever cuts them into parts
+    The rows are in whatever order the engine has them, which may depend on values. A reader that cuts them into parts
     shuffles them first, with `noise.shuffle.permutation`: then it does not matter.
 
     columns  how many columns there are; `size` is their number, too

@@ -1,4 +1,4 @@
-"""What was promised when a release was paid for: everything that its reading rests on, in values that stay as they are.
+"""The promise when a release was paid for: everything that its reading rests on, in values that stay as they are.
 
 The terms hold no mechanism and no calibration. They are written down with the release (format 2) and read back from
 there; only a release of format 1, which did not store them, has them worked out anew.
@@ -120,7 +120,7 @@ class Terms:
 
     @classmethod
     def of(cls, bound: Bound) -> Terms:
-        """What a bound mechanism promises today."""
+        """The promise of a bound mechanism today."""
         mechanism = bound.mechanism
         return cls(
             question=bound.question,
@@ -151,7 +151,7 @@ class Terms:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error, as the plan said it."""
+        """Statements about the error, as the plan made them."""
         return self.law.measures(self.question)
 
     @property
@@ -161,7 +161,7 @@ class Terms:
 
     @property
     def title(self) -> str:
-        """What is answered: counts in each bin, the top of a list, or a set."""
+        """The subject of the answer: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
         among = self.error.among

@@ -1,7 +1,7 @@
 """Dates and times of day without a zone, as clocks and calendars show them: whole microseconds since 1970 began.
 
-A text names a stretch of time: "2012-02" a month, "2012-02-29" a day, "2012-02-29 13:05" a minute. What is asked from
-such a text on begins with it, and what is asked up to it ends with it.
+A text names a stretch of time: "2012-02" a month, "2012-02-29" a day, "2012-02-29 13:05" a minute. Questions from such
+a text on begin with it, and questions up to it end with it.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def an(by: str) -> str:
 
 
 def label(at: int, by: str) -> str:
-    """What a bin is called: `2012`, `2012 Q1`, `2012-02`, `week of 2012-02-27`, `2012-02-29`, `2012-02-29 13:00`."""
+    """The name of a bin: `2012`, `2012 Q1`, `2012-02`, `week of 2012-02-27`, `2012-02-29`, `2012-02-29 13:00`."""
     when = moment(at)
     if by == "year":
         return f"{when.year:04d}"

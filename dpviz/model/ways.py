@@ -11,7 +11,7 @@ from dpviz.errors import ParameterError
 from dpviz.model.mechanism import Bound
 
 Way = Literal["parallel", "sequence", "zcdp", "product", "sub-session"]
-"""What each part costs: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP. Or
+"""The price of each part: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP. Or
 there is one question about the product of parts and bins; or a sub-session that is asked about each."""
 
 WAYS: Final[tuple[Way, ...]] = get_args(Way)

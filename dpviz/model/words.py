@@ -14,7 +14,7 @@ from dpviz.model.between import DIGITS, Between, between
 
 @dataclass(frozen=True, slots=True)
 class Verbs:
-    """What becomes of an answer with whoever keeps the data: the words of it in a plan.
+    """The fate of an answer with the keeper of the data: the words of it in a plan.
 
     done  what an answer is then: it stands for {done} in the tip of a measure
     call  how it is asked for in Python
@@ -39,7 +39,7 @@ MINUS = "\u2212"
 LONG: Final = re.compile(r"(?<![\w.])[1-9]\d{5,}")
 BELOW_ZERO: Final = re.compile(r"(?<![\w.])-(?=\d)")
 SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
-"""What stands for a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
+"""The replacement of a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
 
 
 def escape(text: str) -> str:
@@ -95,7 +95,7 @@ def few(number: Fraction) -> str:
 
 
 def reach(number: Fraction) -> str:
-    """How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal.
+    """The error in words: as it is, or in three digits, rounded up, where it is no finite decimal.
 
     >>> reach(Fraction(6293)), reach(Fraction(11, 2)), reach(Fraction(330, 59)), reach(Fraction(10001, 3))
     ('6,293', '5.5', '5.6', '3,334')

@@ -87,7 +87,7 @@ class Workload:
 
     @classmethod
     def from_text(cls, written: str) -> Workload:
-        """The list that has this text. What is no such text is refused."""
+        """The list that has this text. Any other text is refused."""
         return _read(written)
 
     # ------------------------------------------------------------ the matrix
@@ -196,7 +196,7 @@ class Workload:
     # ------------------------------------------------------------ what one unit can change
 
     def l1(self, unit: Unit) -> int:
-        """How far one unit moves all answers together, at most, in L1.
+        """Bound how far one unit moves all answers together, in L1.
 
         Added or removed, a unit in at most b bins adds up to m to each, r records in all, and no answer falls while
         another grows: its records lie where the sums of columns are largest, which is attained. Replaced, it is no more

@@ -1,4 +1,4 @@
-"""What one field element says about one bin: Algorithm 8.5 of Balcer and Vadhan 2018, and its inverse.
+"""The statement of one field element about one bin: Algorithm 8.5 of Balcer and Vadhan 2018, and its inverse.
 
 A sampler takes a uniform integer in 1..d; an element of a field of d0 >= d elements gives a uniform integer u0 in
 1..d0. Folding 1..d0 onto 1..d, monotonically and as evenly as can be, makes of u0 the noisy count of an empty bin.
@@ -163,8 +163,8 @@ class EmptyBin:
     def element(self, value: int | None, bits: Bits) -> int:
         """A uniform element among those of a noisy count, or among all where `value` is None. Exactly uniform.
 
-        The bits are drawn from one range that holds all intervals many times over. What does not fit is drawn again,
-        with a chance below 2**-ROOM whatever the value is: so much, at most, can the number of draws tell.
+        The bits are drawn from one range that holds all intervals many times over. A value that does not fit is drawn
+        again, with a chance below 2**-ROOM whatever the value is: so much, at most, can the number of draws tell.
         """
         first, length = (0, self.d0) if value is None else self.interval(value)
         while True:

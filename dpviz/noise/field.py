@@ -52,7 +52,7 @@ BINARY = 6
 """The paper's fields GF(2**(2 * 3**l)) are offered up to this l."""
 
 GROUP = 1_000
-"""So many points are evaluated at once."""
+"""Points that are evaluated at once."""
 
 PACKED = 600
 """From this many bits on, Horner's rule on packed coefficients is faster than evaluation at many points at once."""

@@ -41,7 +41,7 @@ def paper_base(e: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=1024)
 def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] = "paper", e: int | None = None) -> int:
-    """How far FastSample's noise reaches, for counts in 0..n and a chance of 1/g of a uniform value.
+    """The reach of FastSample's noise, for counts in 0..n and a chance of 1/g of a uniform value.
 
     "paper" is the printed length, for epsilon = 1/e. "tight" is the least t >= 1 with
     2 p q**(t+1) (g-1) (n+1) <= (p-q) p**(t+1), which suffices for any base.

@@ -72,7 +72,7 @@ class Flips:
         self._table = Table(EightFlips(ones, places))
 
     def draw(self, size: int, bits: Bits, tick: Tick | None = None) -> NDArray[np.uint8]:
-        """So many bytes of independent bits."""
+        """Draw bytes of independent bits."""
         out = np.empty(size, dtype=np.uint8)
         spare = np.empty(min(size, PIECE), dtype=np.int64)
         for piece in pieces(size, tick):

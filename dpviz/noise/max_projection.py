@@ -17,7 +17,7 @@ from dpviz.noise.geometric import two_sided_geometric
 from dpviz.noise.table import Tick
 
 PIECE = 1 << 16
-"""So many buckets get their noise at a time: what is kept of them takes less room than the noise."""
+"""Buckets that get their noise at a time: what is kept of them takes less room than the noise."""
 
 
 def cell_type(low: int, high: int) -> str:

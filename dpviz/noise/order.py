@@ -35,7 +35,7 @@ CROWDED = math.log(4)
 """The logarithm of how many times more bins than wanted a level may bring; beyond, the next higher one comes first."""
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number, by which labels are spread over a table. What it does to them changes no law."""
+"""An odd number, by which labels are spread over a table. The order of the passes changes no law."""
 
 Chance = Callable[[int], tuple[int, int]]
 """A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
@@ -399,7 +399,7 @@ class Heavy:
 
     @property
     def _room(self) -> float:
-        """How far the level could rise, in multiples of the noise's scale, until no more than enough bins reach it; in
+        """Bound the rise of the level, in multiples of the noise's scale, until no more than enough bins reach it; in
         floating point."""
         target = self.n + 1 + 8 * math.isqrt(self.n + 1) + 32
         return math.log(self.size) - math.log(target) - math.log1p(float(self.decay.bounds()[0]))
@@ -466,7 +466,7 @@ class Contest:
             self._prune()
 
     def _prune(self) -> None:
-        """Keep n + 1 of the largest. What is no larger than the least of them can neither be shown nor move the cut."""
+        """Keep n + 1 of the largest. A value no larger than the least of them can neither be shown nor move the cut."""
         labels, noisy = self._together()
         first = np.argpartition(noisy, noisy.size - self._wanted)[noisy.size - self._wanted :]
         self._kept, self._many = [(labels[first], noisy[first])], self._wanted

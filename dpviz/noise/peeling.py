@@ -30,7 +30,7 @@ GUARD = 32
 """Binary places of the weights beyond the bits revealed."""
 
 ENDED = -1
-"""What a list holds in the place of an item where the bottom symbol came."""
+"""The value in a list in the place of an item where the bottom symbol came."""
 
 NATS = Fraction(693_147, 1_000_000)
 """About ln 2. It compares weights roughly; what is drawn does not depend on it."""

@@ -3,8 +3,8 @@
 Rows are bit-packed, 8 columns a byte, as `numpy.packbits` packs them. They are put in a uniformly random order and cut
 into chunks of equal size; what is left over is not read. In round r the noisy means of all columns that are left are
 taken from a chunk of their own: columns with a small mean go on to the next round, where rows are cut to a smaller norm
-and so get less noise; the others are kept aside, and their means are taken afresh from another chunk. What is released
-is every noisy mean; drawing records from the last of them is post-processing.
+and so get less noise; the others are kept aside, and their means are taken afresh from another chunk. Every noisy mean
+is released; drawing records from the last of them is post-processing.
 
 A row with s > cut ones counts with floor(grid sqrt(cut / s)) / grid on each of them, so its norm stays at most
 sqrt(cut). Sums are whole numbers of steps 1/grid, and so is their noise: everything here is exact.
@@ -32,7 +32,7 @@ from dpviz.noise.shuffle import permutation
 from dpviz.noise.table import Tick
 
 BLOCK = 1 << 22
-"""So many bytes of rows are worked on at a time."""
+"""Bytes of rows that are worked on at a time."""
 
 HIGH = Fraction(13, 16)
 """In the first round a column with a larger noisy mean is turned round: its zeros are counted from then on."""
@@ -44,7 +44,7 @@ BITS_OF = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(
 
 
 class Schedule(Protocol):
-    """What is public about a run.
+    """The public part of a run.
 
     columns  d, the bits of a row
     rounds   R; there are 2R + 1 chunks
@@ -174,7 +174,7 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
 def draw_rows(
     sums: NDArray[np.int64], one: int, flipped: NDArray[np.bool_], draws: int, bits: Bits
 ) -> NDArray[np.uint8]:
-    """So many rows of bits, each a 1 with the chance sums / one, moved into 0..1, and turned back where it was flipped.
+    """Draw rows of bits, each a 1 with the chance sums / one, moved into 0..1, and turned back where it was flipped.
 
     Given the means, rows and bits are independent. Shape (draws, d), not packed.
 
@@ -188,7 +188,7 @@ def draw_rows(
 
 
 def cut_weights(size: int, grid: int, cut: Fraction) -> NDArray[np.int64]:
-    """What each one of a row with s ones counts, in steps of the grid, for s in 0..size: floor(grid sqrt(cut / s)),
+    """The weight of each one of a row with s ones, in steps of the grid, for s in 0..size: floor(grid sqrt(cut / s)),
     but at most `grid`.
 
     With w steps on each of s ones the square of the norm is w**2 s <= grid**2 min(cut, s): rounding down never breaks

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROWS = 64
-"""So many rows of noise are drawn at once."""
+"""Rows of noise that are drawn at once."""
 
 
 def uniform(rows: int, runs: int, seed: int) -> Floats:

@@ -199,7 +199,7 @@ def junk(n: int, size: int, uniform: Uniform) -> dict[int, int]:
 
 
 def least_junk(n: int, size: int) -> Fraction:
-    """What every histogram of at most n bins, counts 1..n, has at least as its chance under `junk`."""
+    """The least chance under `junk` of every histogram of at most n bins, counts 1..n."""
     return Fraction(math.factorial(n), ((n + 1) * size) ** n)
 
 

@@ -43,7 +43,7 @@ Tick = Callable[[int, int], None]
 
 
 class Law(Protocol):
-    """What the engine needs to know of a law on the integers: its cumulative distribution F, enclosed.
+    """The protocol of a law on the integers, for the engine: its cumulative distribution F, enclosed.
 
     first, last  the least and the greatest value, None where there is none
     """

@@ -25,7 +25,7 @@ from dpviz.wanted import each
 
 VERSION = 1
 MOST_COLUMNS, MOST_BITS = 16, 32
-"""So many columns, of so many bits, are drawn at most."""
+"""The most columns, and bits of each, that are drawn."""
 
 KEYS: Final = ("apple", "pear", "plum", "fig")
 """Made-up keys."""

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dpviz.noise.simulated import uniform
 
 RECORDS, BINS, RUNS, SEED = 30, 3, 300, 9
-"""So many records, in bins of equal chances, of which two are shown; runs, and the seed that they are drawn with."""
+"""The number of records, in bins of equal chances, of which two are shown; runs, and the seed that they are drawn
+with."""
 
 
 @lru_cache(maxsize=1)

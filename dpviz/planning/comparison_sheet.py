@@ -39,7 +39,7 @@ MOST = 5
 """Up to so many mechanisms stand side by side."""
 
 REMEMBERED = 50_000
-"""So many numbers are kept between one sheet and the next."""
+"""The most numbers that are kept between one sheet and the next."""
 
 REACH = 10**12
 """No axis of true counts goes further."""
@@ -62,7 +62,7 @@ class ComparisonSheet(Fanned):
     beta: Fraction = Fraction(1, 20)
     truth: Truth | None = None
     known: dict[tuple[object, ...], Any] = field(default_factory=dict, repr=False, compare=False)
-    """What was computed before, for this sheet and those moved from it: a mechanism, its errors by beta and count."""
+    """Results computed before, for this sheet and those moved from it: a mechanism, its errors by beta and count."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.mechanisms) <= MOST:
@@ -153,7 +153,8 @@ class ComparisonSheet(Fanned):
         return self.truth or Truth.below(self._top, question.bins if question.domain.declared else None, n)
 
     def draws(self, epsilons: Sequence[str]) -> dict[str, Any] | None:
-        """What each mechanism makes of them at each epsilon; None where none of them has a value of one bin to draw."""
+        """The answers that each mechanism makes of them at each epsilon; None where none of them has a value of one bin
+        to draw."""
         truth = self.drawn
         if truth is None:
             return None
@@ -180,7 +181,7 @@ class ComparisonSheet(Fanned):
 
     @property
     def measures(self) -> list[Measure]:
-        """What can be said of the errors, each with its words: every measure that one of the mechanisms has."""
+        """Statements about the errors, each with its words: every measure that one of the mechanisms has."""
         measures: dict[str, Measure] = {}
         for mechanism in self.mechanisms:
             for epsilon in (self.epsilon, self.top):

@@ -135,7 +135,7 @@ class CompositionSheet(Fanned):
         }
 
     def point(self) -> dict[str, Any]:
-        """What each number of steps costs by each rule, and up to how many bins Laplace noise costs no more."""
+        """The price of each number of steps by each rule, and up to how many bins Laplace noise costs no more."""
         bounded = [_bounded(k, self.epsilon, self.delta) for k in self.counts()]
         return {
             "at": {"epsilon": text(self.epsilon), "delta": text(self.delta), "k": str(self.k)},
@@ -149,7 +149,7 @@ class CompositionSheet(Fanned):
 
 
 def _bounded(k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """What a list of k costs by peeling: Lemma 4.4."""
+    """The price of a list of k by peeling: Lemma 4.4."""
     return RULES["bounded"][2](k, epsilon, delta)
 
 

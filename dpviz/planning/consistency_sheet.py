@@ -27,7 +27,7 @@ from dpviz.planning.grid import LABELLED, ticks
 
 VERSION = 1
 MOST = 16
-"""So many counts are edited by hand."""
+"""The most counts that are edited by hand."""
 
 LARGEST = 10**9
 BRANCHINGS = (2, 3, 4)

@@ -1,8 +1,8 @@
 """Hypothetical outcomes for sheets that compare: a few public or made-up counts, and what a bin of each would read.
 
-A page plays them. What a bin reads at each of DRAWS equally likely levels comes from the law of the mechanism at that
-count; which level each bin has in each draw is fixed and public, the same for every mechanism and every epsilon, so
-that the same draws move when epsilon does.
+A page plays them. The reading of a bin at each of DRAWS equally likely levels comes from the law of the mechanism at
+that count; which level each bin has in each draw is fixed and public, the same for every mechanism and every epsilon,
+so that the same draws move when epsilon does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LARGEST: Final = 10**12
 """No count that is drawn is larger."""
 
 Reads = Sequence[int | None]
-"""What a bin reads at each level, never falling; None where it is not shown, which comes first."""
+"""The reading of a bin at each level, never falling; None where it is not shown, which comes first."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Truth:
 
     @classmethod
     def of(cls, given: object, bins: int | None, n: int | None) -> Truth:
-        """What somebody declared public, or made up: a table, of which the largest counts are taken, or counts."""
+        """The counts that somebody declared public, or made up: a table, of which the largest counts are taken, or
+        counts."""
         top = PublicTop.of(given) if isinstance(given, PublicTable) else given
         many = MOST if bins is None else min(MOST, bins)
         if isinstance(top, PublicTop):
@@ -103,7 +104,7 @@ class Truth:
         return truth
 
     def reads(self, error: ErrorModel) -> list[str] | None:
-        """What each bin reads, as a page gets it; None where the law of one bin at its count is not known."""
+        """The reading of each bin, as a page gets it; None where the law of one bin at its count is not known."""
         tables = [error.reads(count, LEVELS) for count in self.counts]
         return None if None in tables else written(self.counts, [table for table in tables if table is not None])
 

@@ -19,7 +19,7 @@ from dpviz.wanted import each
 Point: TypeAlias = dict[str, Any]
 
 MOST_POINTS = 2_000
-"""So many points are kept between one sheet and the next."""
+"""The most points that are kept between one sheet and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Spot:
 
 
 class Points:
-    """Points that were worked out before, the latest of them. What was cut short is not kept. For several threads."""
+    """Points that were worked out before, the latest of them. Points that were cut short are not kept. For several
+    threads."""
 
     def __init__(self, most: int = MOST_POINTS) -> None:
         self._most = most
@@ -81,7 +82,7 @@ class Fanned:
         raise NotImplementedError
 
     def tail(self) -> dict[str, Any]:
-        """What belongs to the sheet and takes long to work out; null until it is there."""
+        """The part of the sheet that takes long to work out; null until it is there."""
         return {}
 
     def here(self) -> Spot:
@@ -101,7 +102,7 @@ class Fanned:
 
 
 def key_of(sheet: Any, *more: Hashable) -> Hashable:
-    """What a point follows from, where that is all that a sheet is made of."""
+    """The inputs of a point, where that is all that a sheet is made of."""
     return (*(getattr(sheet, part.name) for part in fields(sheet)), *more)
 
 

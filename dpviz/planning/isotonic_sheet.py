@@ -31,7 +31,7 @@ from dpviz.planning.grid import LABELLED, ticks
 VERSION = 1
 SIZES: Final = (20, 50, 100, 200, 500, 1000)
 MOST = 2000
-"""So many counts are drawn one by one."""
+"""The most counts that are drawn one by one."""
 
 COLUMNS = 300
 """Noisy values of more positions are told by the least and the greatest of each stretch."""

@@ -1,9 +1,9 @@
 """Labels drawn by a sampler of bits, step by step: the walk-through's part of the sampling sheet.
 
 Seven labels: a special one with the chance 7/10, three with 1/10 each, and three that never occur. Made-up people; the
-reduction is `sampling/reduction.py`, its sampler of bits that of SampleProduct, both run with teaching bits. How far
-off each step is, on average over people and noise, is computed from its law. Nothing here is private.
-Source: Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithms 4 to 8, Theorem 5.9, as repaired.
+reduction is `sampling/reduction.py`, its sampler of bits that of SampleProduct, both run with teaching bits. The error
+of each step, on average over people and noise, is computed from its law. Nothing here is private. Source:
+Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithms 4 to 8, Theorem 5.9, as repaired.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ SPECIAL, HOLDERS = 2, (0, 3, 5)
 
 ALPHA, EPSILON, DELTA = Fraction(1, 200), Fraction(2), Fraction(1, 10**6)
 CROWDS: Final = (400, 1000, 2000, 5000)
-"""So many people on average. Fewer than 400 leave no rows."""
+"""People on average. Fewer than 400 leave no rows."""
 
 ROWS = 8
-"""So many rows of bits are shown."""
+"""Rows of bits that are shown."""
 
 
 def plan_for(crowd: int) -> Reduction:
@@ -96,7 +96,7 @@ def label_law(chances: NDArray[np.float64]) -> list[float]:
 
 @lru_cache(maxsize=16)
 def steps_off(crowd: int) -> dict[str, Any]:
-    """How far each step is off in total variation, on average over people and noise: what the bars show.
+    """The total variation error of each step, on average over people and noise: what the bars show.
 
     missed  the chance that the special label is not found, from above: too few records to look at, or another label
             wins, by Markov's inequality

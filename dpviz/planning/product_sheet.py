@@ -56,7 +56,7 @@ NOISES: Final = {
 }
 WIDTHS = tuple(2**power for power in range(6, 31))
 COMPARED = 10**9
-"""So many people are compared where only the number of columns varies."""
+"""People that are compared where only the number of columns varies."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class ProductSheet(Fanned):
 
     @property
     def plan(self) -> Rounds:
-        """What is public about the run."""
+        """The public part of the run."""
         return Rounds(self.columns, self.n, self.rho, beta_for(ALPHA, self.columns), self.noise)  # type: ignore[arg-type]
 
     @property
@@ -159,7 +159,7 @@ class ProductSheet(Fanned):
         }
 
     def _off(self, means: Means) -> list[dict[str, Any]]:
-        """How far the chances of ones are off on average, summed over the columns of each level and of the naive way.
+        """The mean error of the chances of ones, summed over the columns of each level and of the naive way.
 
         Exact for columns of rows that are never cut, with continuous noise; given where each column was kept.
         """

@@ -37,7 +37,7 @@ def made_up(n: int) -> list[int]:
 
 @lru_cache(maxsize=512)
 def projections(n: int, epsilon: Fraction, seeds: tuple[int, ...]) -> dict[str, Any]:
-    """What becomes of the counts of n people: one draw of the noise for each seed, and the chances of each label.
+    """The fate of the counts of n people: one draw of the noise for each seed, and the chances of each label.
 
     >>> found = projections(50, Fraction(1), (1,))
     >>> found["draws"][0]["noisy"], found["scaled"]

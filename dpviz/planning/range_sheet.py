@@ -1,6 +1,6 @@
 """The range sheet: any range of an ordered domain, read by several estimators from numbers that are there already.
 
-What ranges are read from is a `Drawn`: on public or made-up data a tree and a flat histogram with seeded noise, of a
+Ranges are read from a `Drawn`: on public or made-up data a tree and a flat histogram with seeded noise, of a
 paid tree the numbers that were released. Reading costs nothing. A sheet carries one mark for each stretch of bins in
 view, the range that is brushed, and the ranges between some stops, on which a page without a kernel can rest. Source:
 Hay, Rastogi, Miklau, Suciu 2010, sections 4 and 5; their Figure 6 is the curve of errors.
@@ -36,7 +36,7 @@ from dpviz.wanted import each
 
 VERSION = 1
 COLUMNS: Final = 400
-"""So many stretches are drawn at most: one mark each, whatever the size of the domain."""
+"""The most stretches that are drawn: one mark each, whatever the size of the domain."""
 
 LIVE_STOPS, SAVED_STOPS = 18, 36
 """A page without a kernel rests on so many positions at most: in a notebook that was saved, and in a report."""
@@ -147,7 +147,7 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
 
 
 def of_release(release: Release) -> Drawn:
-    """The noisy nodes of a tree that was released. What each range is off by is said by what was promised then.
+    """The noisy nodes of a tree that was released. The error of each range is the one that was promised then.
 
     Raises ParameterError for an answer that is not made of the nodes of a tree.
     """
@@ -216,7 +216,7 @@ ESTIMATORS: Final = (
     ("subtrees", "subtrees", "the sum of the fewest noisy nodes that cover the range"),
     ("leaves", "leaves added", "the sum of the noisy leaves of the tree"),
 )
-"""What ranges of a tree are read by: the name of the reader, what a page calls it, and what it is."""
+"""The estimators that read ranges of a tree: the name of the reader, what a page calls it, and what it is."""
 
 
 def _counts_of(design: Design) -> dict[str, Callable[[int, int], int]]:

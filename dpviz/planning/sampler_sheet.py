@@ -264,7 +264,7 @@ def _padded(weights: list[Any], length: int) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1)
 def staircase() -> dict[str, list[Any]]:
-    """What is paid at epsilon = 1/e, for the paper's base and for the tight one: floats for the picture, rounded up."""
+    """The price at epsilon = 1/e, for the paper's base and for the tight one: floats for the picture, rounded up."""
     steps = range(STAIRCASE, 0, -1)
     tight = [tight_base(Fraction(1, 2 * e)) for e in steps]
     return {

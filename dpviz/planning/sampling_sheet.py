@@ -1,7 +1,7 @@
 """The sampling sheet: when one private record needs fewer people than learning the distribution. Sees no data.
 
 A point holds, for one place of the sliders, how many records each way needs for every distance alpha, and what one
-draw from two labels is off for every bias. What no slider changes stands beside the points: a bit without noise
+draw from two labels is off for every bias. Values that no slider changes stand beside the points: a bit without noise
 (A_clip), the trap of subsampling, the chance that too few records come, the counts of a fixed and of a Poisson number
 of records, and labels drawn by bits step by step (`label_walk.py`). Laws are exact in floating point, sizes are proved
 bounds; what is simulated says so.
@@ -75,7 +75,7 @@ FIRST: Final = ("1/10", "1/100", "1/1000")
 
 @dataclass(frozen=True)
 class SamplingSheet(Fanned):
-    """What drawing and learning need at one place of all sliders.
+    """The records that drawing and learning need at one place of all sliders.
 
     family   "categories", "bounded" or "product"
     size     k labels, or d bits: 2 to 100,000
@@ -207,7 +207,7 @@ class SamplingSheet(Fanned):
         ]
 
     def _draws(self) -> list[dict[str, Any]]:
-        """What m records cost together; None where there are fewer records than draws."""
+        """The price of m records together; None where there are fewer records than draws."""
         epsilon, one = self.epsilon, _price(self.n)
         ways: list[tuple[str, str, str, Callable[[int], Fraction | None]]] = [
             ("category", "categories: one price", "3", lambda m: epsilon),
@@ -267,7 +267,7 @@ def _way(name: str, label: str, series: str, how: str, values: Sequence[float | 
 
 
 Size: TypeAlias = float | Fraction | None
-"""So many records: exact where they are a quotient."""
+"""The numbers of records: exact where they are a quotient."""
 
 
 def _ways(family: str, size: int, epsilon: Fraction) -> list[tuple[str, str, str, str, Callable[[Fraction], Size]]]:
@@ -332,7 +332,7 @@ def _hard(n: int, epsilon: Fraction, biases: tuple[Fraction, ...]) -> list[tuple
 
 @lru_cache(maxsize=64)
 def _amplified(epsilon: Fraction, shares: tuple[Fraction, ...]) -> list[float]:
-    """What a sampler of this epsilon costs on a part of fixed size, in random order, by the share of that part."""
+    """The price of a sampler of this epsilon on a part of fixed size, in random order, by the share of that part."""
     loss = PureDP(epsilon)
     return [_above(amplified(loss, q, "fixed", "replace-one", FINE).epsilon) for q in shares]
 
@@ -345,7 +345,7 @@ def _price(n: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _clipped(n: int, biases: tuple[Fraction, ...]) -> Any:
-    """How far off a clipped bit is, for n records and each bias."""
+    """The error of a clipped bit, for n records and each bias."""
     return curves.sampling_errors(curves.clipped_pair(n), np.array([float(p) for p in biases]))
 
 
@@ -361,7 +361,7 @@ def _firsts() -> list[tuple[str, int]]:
 
 @lru_cache(maxsize=4)
 def _fixed(biases: tuple[Fraction, ...], shares: tuple[Fraction, ...], bits: tuple[int, ...]) -> dict[str, Any]:
-    """What no slider changes."""
+    """The values that no slider changes."""
     errors = [_clipped(n, biases) for n in bits]
     return {
         "bits": list(bits),

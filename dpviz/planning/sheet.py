@@ -199,7 +199,7 @@ class PlanSheet:
 
     @property
     def _sharing(self) -> tuple[str, ...]:
-        """What a point says of ways: which one it is about, and which are left out."""
+        """The statement of a point about ways: which one it is about, and which are left out."""
         return () if self.way is None else (self.way, *self._uncounted)
 
     def _made(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
@@ -215,7 +215,7 @@ POINTS = Points()
 
 
 def way_json(bound: Bound) -> dict[str, Any]:
-    """What one way to share the price out comes to: what it would cost, and the first of its errors."""
+    """The result of one way to share the price out: what it would cost, and the first of its errors."""
     charged = payable(to_approx(bound.price.loss))
     values = {beta: bound.measures[0].at(beta) for beta in BETAS}
     return {

@@ -43,13 +43,13 @@ LARGEST_K, LARGEST_KBAR = 200, 10_000
 """Laws of true counts are computed up to here; what holds for all counts, up to the most rows that are read."""
 
 SHOWN = 24
-"""So many items are drawn with their chances."""
+"""The most items that are drawn with their chances."""
 
 SURE = 0.99
 """Items that are more likely to be listed are drawn only where there is room for them."""
 
 RUNS = 1000
-"""So many lists are simulated for a point."""
+"""Lists that are simulated for a point."""
 
 DRAWN, PLACES = 40, 5
 """Of the simulated lists so many are shown, each with its first places."""
@@ -58,7 +58,7 @@ OTHER, ENDED = "*", "."
 """Besides a letter of ALPHABET for each of the first ranks: one for any later item, one for an empty place."""
 
 REMEMBERED = 2_000
-"""So many curves are kept between one sheet and the next."""
+"""The most curves that are kept between one sheet and the next."""
 
 EVEN = Fraction(1, 2)
 LEVELS = (Fraction(1, 20), EVEN, Fraction(19, 20))
@@ -342,7 +342,7 @@ class TopKSheet(Fanned):
 
     @property
     def _gap(self) -> int:
-        """How far one unit moves one count."""
+        """The sensitivity of one count to one unit."""
         return self._swapped * self.unit.max_per_bin
 
     @property
@@ -354,7 +354,7 @@ class TopKSheet(Fanned):
         return kbar if touched is None else min(self._swapped * touched, kbar)
 
     def _above(self, level: Fraction) -> Fraction:
-        """How far above the next count an item beats the bottom symbol with this chance, rounded up to a tenth."""
+        """Find how far above the next count an item beats the bottom symbol with this chance, rounded up to a tenth."""
         return self._height(self._m(self.kbar), level)
 
     def _distance(self, kbar: int, limit: int | None) -> Fraction:
@@ -367,7 +367,7 @@ class TopKSheet(Fanned):
         return total(self.epsilon, self.delta, self.k, 1, self.delta_prime, accounting, relation_factor=self._swapped)
 
     def _method_price(self) -> dict[str, Any]:
-        """What the list of the chosen method costs, or why it is not there."""
+        """The price of the list of the chosen method, or why it is not there."""
         refused = self._refused
         if refused:
             return {"price": None, "refused": refused}

@@ -86,7 +86,7 @@ CALLED: Final = {
     "log": "ALP of logarithms",
     "signed": "ALP, both signs",
 }
-"""What is compared, in the order of its colours and signs, and how it is called."""
+"""The methods that are compared, in the order of their colours and signs, and their names."""
 
 MOVED_BY: Final = {
     "both": "ε d s/k α split",
@@ -118,7 +118,7 @@ Numbers: TypeAlias = Sequence[float] | None
 
 @dataclass(frozen=True)
 class TradeoffSheet(Fanned):
-    """What sparse releases err, store and read at one place of all sliders.
+    """The error, storage and reading time of sparse releases at one place of all sliders.
 
     epsilon     of the whole release, in the relation that is chosen
     delta       for what needs one
@@ -279,11 +279,12 @@ class TradeoffSheet(Fanned):
 
     @property
     def _far(self) -> float:
-        """What each of all look-ups may fail with: a union bound, since keys that share bits are not independent."""
+        """The chance with which each of all look-ups may fail: a union bound, since keys that share bits are not
+        independent."""
         return float(PSI / self.look_ups)
 
     def _shown(self, law: Thresholded, xs: Sequence[int]) -> dict[str, Any]:
-        """What is below the threshold reads 0."""
+        """Values below the threshold read 0."""
         return _curves(
             ("exact", [law.mean_error(x, Sizes.always(x)) for x in xs]),
             ("exact", [law.quantile(x, Sizes.always(x), float(PSI)) for x in xs]),
@@ -291,7 +292,7 @@ class TradeoffSheet(Fanned):
         )
 
     def _after(self, law: Thresholded, alp: _Alp, xs: Sequence[int]) -> dict[str, Any]:
-        """What is below the threshold is read from ALP."""
+        """Values below the threshold are read from ALP."""
         sizes = [alp.errors(x) for x in xs]
         many = [
             law.quantile(x, size, self._far)
@@ -379,7 +380,7 @@ class TradeoffSheet(Fanned):
 
     def _signed(self, m: int, cap: int, xs: Sequence[int]) -> dict[str, Any]:
         """ALP of values of both signs, up to the same size: one number of twice as many bits, from all zeros at -cap to
-        all ones. Others may clear what a key set. What lies far below 0 is left out: nothing is read there."""
+        all ones. Others may clear what a key set. Parts far below 0 are left out: nothing is read there."""
         below_0, bits = min(m, FAR_BELOW), self._bits(self.each)
         laws = simulated_laws(below_0 + m, self.flips, cleared=below_0)
         sizes, many = [], []
@@ -543,7 +544,7 @@ class _Alp:
         return errors(self.laws, value, float(self.bits))
 
     def off(self, sizes: Sequence[Sizes], weights: Sequence[float]) -> float:
-        """How far a simulated mean may be off: 1.96 standard errors, at worst over the values."""
+        """The error of a simulated mean: 1.96 standard errors, at worst over the values."""
         if self.exact:
             return 0.0
         spreads = [

@@ -20,7 +20,7 @@ from dpviz.noise.simulated import uniform
 RUNS = 4_000
 SEED = 4_571
 MOST = 4_096
-"""So many bits are simulated at most."""
+"""The most bits that are simulated."""
 
 Whole = NDArray[np.int64]
 

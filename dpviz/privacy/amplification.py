@@ -1,4 +1,4 @@
-"""What a loss becomes when only a random part of the records is looked at.
+"""The loss when only a random part of the records is looked at.
 
 Two ways of choosing belong to two relations, and each is wrong with the other one's:
 

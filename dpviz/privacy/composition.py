@@ -1,4 +1,4 @@
-"""What several answers cost together.
+"""The loss of several answers together.
 
 Every rule is valid for adaptive choices: each step may depend on earlier answers. Epsilons are exact where the rule
 is a sum, else rounded up by less than 10^-30 of themselves.

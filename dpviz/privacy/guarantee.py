@@ -13,7 +13,7 @@ from dpviz.privacy.unit import Unit
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What one answer costs one unit. Prices without a unit do not exist here.
+    """The price of one answer for one unit. Prices without a unit do not exist here.
 
     loss        what is charged: rational, rounded up where the true price is irrational
     rule        who proved it, in one line

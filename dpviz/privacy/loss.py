@@ -1,4 +1,4 @@
-"""Exact privacy losses. What they are measured against (unit, relation) is a Guarantee's business."""
+"""Exact privacy losses. The unit and relation that they are measured against are a Guarantee's business."""
 
 from __future__ import annotations
 

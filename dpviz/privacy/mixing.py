@@ -18,7 +18,8 @@ Outcome = TypeVar("Outcome", bound=Hashable)
 
 
 def required_delta(odds: Fraction, gamma: Fraction, least: Fraction) -> Fraction:
-    """How far M' may be from M: (odds - 1)/(odds + 1) gamma/(1 - gamma) least, where `odds` is e^epsilon, or below it.
+    """Bound the distance of M' from M: (odds - 1)/(odds + 1) gamma/(1 - gamma) least, where `odds` is e^epsilon, or
+    below it.
 
     `least` is the least probability that D gives to any outcome of M or M'.
 

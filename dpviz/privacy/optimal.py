@@ -18,7 +18,7 @@ from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
 PRECISION = 192
 
 MOST = 10**6
-"""So many mechanisms at most: the time grows with their number."""
+"""The most mechanisms: the time grows with their number."""
 
 
 class Corner(NamedTuple):

@@ -1,4 +1,4 @@
-"""What answers about disjoint parts of the data cost together, where one unit counts in a few of them at most."""
+"""The loss of answers about disjoint parts of the data together, where one unit counts in a few of them at most."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Relation
 
 DIGITS = 6
-"""So many digits a share of a delta has, rounded down."""
+"""The digits of a share of a delta, rounded down."""
 
 
 def parallel(losses: Sequence[Loss], parts: int, relation: Relation) -> Loss:
@@ -48,7 +48,7 @@ def _largest(values: Sequence[Fraction], many: int) -> Fraction:
 
 
 def moved(one: Fraction, both: Fraction, few: int, parts: int) -> Fraction:
-    """What a replaced unit costs at most over `parts` parts, where a unit counts in `few` of them.
+    """Bound the loss of a replaced unit over `parts` parts, where a unit counts in `few` of them.
 
     one   what a part costs that it leaves or enters: there it is removed or added
     both  what a part costs in which it counts before and after: there its rows are exchanged
@@ -64,7 +64,7 @@ def moved(one: Fraction, both: Fraction, few: int, parts: int) -> Fraction:
 
 
 def share(epsilon: Fraction, delta: Fraction, parts: int, relation: Relation) -> tuple[Fraction, Fraction]:
-    """What the answer about each part may cost so that all of them cost (epsilon, delta): the same for each.
+    """The largest loss of the answer about each part so that all of them cost (epsilon, delta): the same for each.
 
     >>> share(Fraction(3), Fraction(1, 10**5), 3, "add-remove")
     (Fraction(1, 1), Fraction(333333, 100000000000))

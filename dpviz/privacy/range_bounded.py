@@ -1,4 +1,4 @@
-"""What a top-k answer or a whole sub-session costs, and the largest step that fits into a price.
+"""The price of a top-k answer or a whole sub-session, and the largest step that fits into a price.
 
 A step is one draw of a symbol by the exponential mechanism. Among the items that both neighbours know it is
 range-bounded; `delta` is the chance, per round, of an item that only one of them knows. Source: Durfee, Rogers, Lemma
@@ -31,7 +31,7 @@ STEP_GRID = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StepPrice:
-    """What a total is made of: the epsilon of one step, the delta of one round, and what composition adds."""
+    """The parts of a total: the epsilon of one step, the delta of one round, and what composition adds."""
 
     step: Fraction
     delta: Fraction

@@ -119,7 +119,8 @@ def label_of_bits(row: Sequence[int], special: int, bits: Bits) -> int:
 
 
 def label_distance(k: int, a: Fraction) -> Fraction:
-    """How far `label_of_bits` is from the law of labels where its row has the right law: |(1 - a / k)**k - (1 - a)|.
+    """Bound the distance of `label_of_bits` from the law of labels where its row has the right law: |(1 - a / k)**k -
+    (1 - a)|.
 
     In total variation, exactly; at most a**2 / 2.
 
@@ -221,7 +222,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Walk:
-    """What one draw of a `Reduction` went through; None for steps that it did not come to.
+    """The stages of one draw of a `Reduction`; None for steps that it did not come to.
 
     looked_at  how often each label is among the records that the special label is looked for in
     special    the label that was found

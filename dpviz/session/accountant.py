@@ -44,7 +44,7 @@ FILTER_TEXT: dict[Filter, str] = {
 }
 
 PARTS: dict[Filter, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "delta", "shift")}
-"""What each filter adds up."""
+"""The parts that each filter adds up."""
 
 SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "shift": "shift"}
 
@@ -157,8 +157,8 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, Fraction]:
-    """What one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps or as the rho of its
-    noise, where either is known.
+    """The amount that one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps or as the
+    rho of its noise, where either is known.
 
     zcdp: epsilon^2/2 for a pure answer, and for one with a delta, which is booked too; steps epsilon^2/8 for
     range-bounded steps, with the delta and the shift of their agreement on a domain. Off the grid, rounded up.
@@ -184,7 +184,7 @@ def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = 
 
 
 def entered(filter: Filter, price: Mapping[str, Any]) -> dict[str, Fraction]:
-    """What an entry of the ledger booked, from the price that stands in it."""
+    """The loss that an entry of the ledger booked, from the price that stands in it."""
     loss = ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"]))
     told = price.get("fine")
     if told is None:
@@ -197,7 +197,7 @@ def entered(filter: Filter, price: Mapping[str, Any]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of a budget, exactly.
+    """The remaining balance of a budget, exactly.
 
     epsilon  what may still be asked for in one answer: all that is left under the basic filter; under zCDP the largest
              epsilon of a single pure answer, rounded down to 10^-6
@@ -263,7 +263,7 @@ def _caps_of(state: Mapping[str, str]) -> dict[str, Fraction]:
 
 
 def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
-    """What was charged so far of each part, pending charges included."""
+    """Return the total charged so far of each part, pending charges included."""
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 

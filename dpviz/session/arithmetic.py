@@ -1,4 +1,5 @@
-"""What `verify` adds up: each row of a ledger that a session wrote, held against the arithmetic of its accounts."""
+"""The sums that `verify` adds up: each row of a ledger that a session wrote, held against the arithmetic of its
+accounts."""
 
 from __future__ import annotations
 

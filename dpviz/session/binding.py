@@ -1,4 +1,5 @@
-"""What a session and a teaching session ask before anything is counted: public checks, without a look at a value."""
+"""The checks of a session and a teaching session before anything is counted: public checks, without a look at a
+value."""
 
 from __future__ import annotations
 
@@ -73,8 +74,8 @@ def bind_ways(
 
 
 def _checked(source: Source, found: Bound | ParameterError) -> Bound | ParameterError:
-    """A way, once the source has said that it can count for it. What is asked about the product of all parts alone may
-    be too much for the source; what cannot be asked about one part is refused altogether."""
+    """A way, once the source has said that it can count for it. The product of all parts alone may be too much for the
+    source; what cannot be asked about one part is refused altogether."""
     if isinstance(found, ParameterError):
         return found
     try:

@@ -22,7 +22,7 @@ from dpviz.session.stale import before_a_charge
 
 
 class Charge:
-    """What pays for a release: an entry of its own."""
+    """The payment for a release: an entry of its own."""
 
     def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
         self.key = name
@@ -65,7 +65,7 @@ class Charge:
         self.ledger.renew(paid.number)
 
     def _body(self) -> dict[str, Any]:
-        """What the ledger writes beside the charge: all public."""
+        """The body that the ledger writes beside the charge: all public."""
         bound = self._bound
         return {
             "question": bound.question.to_json(),

@@ -1,4 +1,4 @@
-"""What pages, charts and reports see of whoever keeps data: all of it public, and nothing of how it is kept.
+"""The protocol of sessions, as pages, charts and reports see it: all of it public, and nothing of how it is kept.
 
 A session with a ledger is one custody, a teaching session another; a curator on another machine would be a third.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Charter:
-    """What is kept, and who is protected.
+    """The data that is kept, and the unit that is protected.
 
     seed  where draws are seeded, so that nothing of it is private: a teaching session; else None
     """
@@ -42,7 +42,7 @@ class Charter:
 
     @property
     def verbs(self) -> Verbs:
-        """What becomes of an answer, in the words of plans."""
+        """The fate of an answer, in the words of plans."""
         return RELEASED if self.seed is None else DRAWN
 
 
@@ -93,7 +93,7 @@ class Raised(Protocol):
 
 @dataclass(frozen=True)
 class Record:
-    """What was charged so far, where that is kept.
+    """The total charged so far, where that is kept.
 
     name       of the record; empty where none is kept
     new        whether nothing was ever charged
@@ -112,7 +112,7 @@ class Record:
 
 
 class Log(Protocol):
-    """What grows whenever something is charged, drawn or raised, by whoever's hand."""
+    """The count of everything that was charged, drawn or raised, by any process."""
 
     def head(self) -> str:
         """Another text after each change. Raises DpvizError where it cannot be seen."""
@@ -120,7 +120,7 @@ class Log(Protocol):
 
 
 class Answers(Protocol):
-    """What was released, by number. Looking is free."""
+    """The releases, by number. Looking is free."""
 
     @property
     def latest(self) -> Release | None: ...
@@ -131,7 +131,7 @@ class Answers(Protocol):
 class Custody(ABC):
     """Data in somebody's keeping, from outside. Subclass it for another keeper; every member is called by pages.
 
-    Whatever raises, raises a DpvizError that holds no data. A custody never shows a value that was not released.
+    Every error raised is a DpvizError that holds no data. A custody never shows a value that was not released.
     """
 
     @property
@@ -140,7 +140,7 @@ class Custody(ABC):
 
     @abstractmethod
     def known(self) -> tuple[Remaining | None, str]:
-        """What is left, and an empty text; where nobody answers, what was left at the time in the text."""
+        """The remaining balance, and an empty text; where nobody answers, what was left at the time in the text."""
 
     @abstractmethod
     def record(self, last: int) -> Record:
@@ -153,7 +153,7 @@ class Custody(ABC):
     @property
     @abstractmethod
     def log(self) -> Log | None:
-        """What to look at for news; None where nothing is kept."""
+        """The log to look at for news; None where nothing is kept."""
 
     @property
     @abstractmethod
@@ -169,7 +169,7 @@ class Custody(ABC):
         by: object = None,
         way: Way | None = None,
     ) -> Plan:
-        """What a release would cost and how wrong it would be. Free, and blind to the data."""
+        """The price of a release and its error. Free, and blind to the data."""
 
     @abstractmethod
     def release_async(

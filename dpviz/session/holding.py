@@ -1,13 +1,12 @@
 """Each entry of a ledger, held against what it paid for: `verify` adds prices up, and here each price is looked at.
 
-A database that was written anew, with a chain that fits, adds up. What it cannot do is to agree with itself: the answer
+A database that was written anew, with a chain that fits, adds up. A ledger cannot agree with itself: the answer
 that an entry paid for says under which guarantee, by which law and with which parameters it was drawn, and for a
 sub-session what it used. So a price is held against the stored guarantee, that against what the mechanism charges for
 these parameters, the law against theirs, and what a use gave back against its answer.
 
-Of an answer that this dpviz cannot read, as one of a later one, the parts are held that it can. What was charged under
-an earlier revision of a mechanism may differ from what is charged today, so such an answer is held against its own
-guarantee alone.
+Of an answer that this dpviz cannot read, as one of a later one, the parts are held that it can. Charges of an earlier
+revision of a mechanism may differ from today's, so such an answer is held against its own guarantee alone.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def opened(ledger: object) -> Ledger:
 
 
 def _as_given(stored: dict[str, Any], release: Release) -> dict[str, Any]:
-    """What the ledger stored; of an answer about all parts what it says about the one that is given, where one is."""
+    """The answer that the ledger stored; of an answer about all parts what it says about the one that is given, where
+    one is."""
     part = release.question.part
     if part is None or stored["answer"].get("kind") == release.answer.kind:
         return stored
@@ -158,7 +159,7 @@ def _as_given(stored: dict[str, Any], release: Release) -> dict[str, Any]:
 
 
 def _stored(ledger: Ledger, release: Release) -> bytes:
-    """What the ledger keeps under the number of a release."""
+    """The entry that the ledger keeps under the number of a release."""
     missing: Any = LedgerError.of(
         "a teaching draw" if release.number is None else f"release {release.number}",
         f"ledger {ledger.name} holds no answer of that number, so it did not make this release",

@@ -424,7 +424,7 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
 
 
 def way_lines(ways: Ways, chosen: Way | None) -> list[str]:
-    """What each other way to share the price out would come to, by the first measure of error."""
+    """Compare the other ways to share the price out, by the first measure of error."""
     if chosen is None:
         return []
     others = {way: bound for way, bound in ways.items() if way != chosen and isinstance(bound, Bound)}
@@ -448,7 +448,7 @@ def _compared(bound: Bound) -> str:
 
 
 def rival_lines(bound: Bound) -> list[str]:
-    """What noise that is made for zCDP budgets would give for no more of rho, where that is less of an error."""
+    """Compare noise made for zCDP budgets at no more of rho, where that is less of an error."""
     found = [f"{measure.short} ±{reach(value.value)}" for measure, value in rivals(bound, NOTED)]
     rival = bound.for_zcdp
     return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []

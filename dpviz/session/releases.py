@@ -1,4 +1,4 @@
-"""What a ledger has released so far. An answer that this dpviz cannot read is named, and never hides the others."""
+"""The releases in a ledger so far. An answer that this dpviz cannot read is named, and never hides the others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 PAGE = 50
-"""So many releases are listed at once."""
+"""The most releases that are listed at once."""
 
 
 class Unread(UserWarning):
@@ -26,7 +26,7 @@ class Unread(UserWarning):
 
 @dataclass(slots=True)
 class Readable:
-    """What a session found out about stored answers, which never change: what it could read, and why not."""
+    """The session's findings about stored answers, which never change: what it could read, and why not."""
 
     fine: set[int] = field(default_factory=set)
     refused: dict[int, ReleaseFormat] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Readable:
 class Releases(Mapping[int, "Release"]):
     """The finished releases of a ledger, by number. The answers of a sub-session are its own: `sub.answers`.
 
-    What cannot be read by this dpviz is left out with a warning: `unreadable` says which and why. The length leaves
+    Answers that this dpviz cannot read are left out with a warning: `unreadable` says which and why. The length leaves
     out what was found to be so, and reads no answer to find more.
     """
 
@@ -81,13 +81,13 @@ class Releases(Mapping[int, "Release"]):
 
     @property
     def unreadable(self) -> dict[int, ReleaseFormat]:
-        """What was released and cannot be read by this dpviz, by number, and why. It stays paid for."""
+        """The releases that this dpviz cannot read, by number, and why. It stays paid for."""
         refusals = ((number, self._refusal(number)) for number in self._ledger.finished_numbers)
         return {number: refusal for number, refusal in refusals if refusal is not None}
 
     @property
     def prices_unread(self) -> dict[int, Mapping[str, str]]:
-        """What was paid for each of those, as its entry of the ledger says it."""
+        """The purchase behind each of those, as its entry of the ledger says it."""
         return {number: self._ledger.entry(number).body["price"] for number in self.unreadable}
 
     @property
@@ -128,7 +128,7 @@ class Releases(Mapping[int, "Release"]):
 
 
 def left_out(ledger: Ledger, entries: Sequence[Entry]) -> list[str]:
-    """What of these entries this dpviz cannot read, in one sentence each."""
+    """Describe the entries that this dpviz cannot read, in one sentence each."""
     sentences = []
     for entry in entries:
         answers: list[tuple[int | None, bytes]] = []

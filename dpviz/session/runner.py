@@ -40,7 +40,7 @@ RENEW_EVERY = 40.0
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """What was paid: an entry, the use of it where it is open for many, and the answer where there is one."""
+    """The result of a payment: an entry, the use of it where it is open for many, and the answer where there is one."""
 
     number: int
     use: int | None = None
@@ -48,7 +48,8 @@ class Paid:
 
 
 class Payment(Protocol):
-    """What pays for a draw and keeps its answer: a charge of its own, or a use of an open entry.
+    """The protocol of a payment, which pays for a draw and keeps its answer: a charge of its own, or a use of an open
+    entry.
 
     key       the digest that the answer is found under
     user_key  the analyst's own key
@@ -77,7 +78,7 @@ class Payment(Protocol):
         ...
 
     def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
-        """Record that nothing came of it. What was paid stays paid."""
+        """Record that nothing came of it. Everything paid stays paid."""
         ...
 
     def renew(self, paid: Paid) -> None:
@@ -145,7 +146,7 @@ class ReleaseRunner:
 
 @dataclass(frozen=True)
 class ReleaseJob:
-    """What is drawn once it is paid: a bound mechanism on a source."""
+    """The job of drawing once it is paid: a bound mechanism on a source."""
 
     source: Source
     bound: Bound
@@ -178,7 +179,8 @@ class ReleaseJob:
     def _tried(
         self, running: Running, payment: Payment, paid: Paid
     ) -> tuple[tuple[Answer, bytes] | None, ReleaseCancelled | None]:
-        """What is drawn, in its stored form too; else it is given up. Nothing that a source raises gets out of here."""
+        """The answer that is drawn, in its stored form too; else it is given up. Nothing that a source raises gets out
+        of here."""
         try:
             return self._drawn(running, payment, paid), None
         except Stopped:

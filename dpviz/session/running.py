@@ -1,7 +1,7 @@
 """A release on its way: progress, cancel, result. The work runs on a thread of its own, or in place without threads.
 
-Private values live on that stack only. Whatever goes wrong there is turned into an error of ours without a
-traceback, so that no frame with private locals is ever shown, and signals (Ctrl-C) never hit the critical section.
+Private values live on that stack only. Any error there is turned into an error of ours without a traceback, so that no
+frame with private locals is ever shown, and signals (Ctrl-C) never hit the critical section.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Task(Generic[T]):
 
     Where the system gives no thread, the work is done in place: `start` returns when it has ended.
 
-    Whoever is first, the worker who asks to charge (`charging`) or somebody who cancels, decides: what is cancelled
+    The first to come, the worker who asks to charge (`charging`) or somebody who cancels, decides: what is cancelled
     first is never charged, and ends at once, however long a ledger keeps its worker waiting.
     """
 
@@ -123,7 +123,7 @@ class Task(Generic[T]):
         self._charging = True
 
     def cancel(self) -> None:
-        """Stop at the next piece of work. What was charged stays charged; what was not is not charged any more."""
+        """Stop at the next piece of work. A charge stays charged; what was not is not charged any more."""
         self._cancelled = True
         if _popped(self._decision):
             self.end(withdrawn())
@@ -185,14 +185,14 @@ class Task(Generic[T]):
                 presses.note()
 
     def outcome(self) -> T:
-        """What came of it, or the error that ended it."""
+        """The result, or the error that ended it."""
         error = self._future.exception()
         if error is not None:
             raise error.with_traceback(None) from None
         return self._future.result()
 
     def interruption(self) -> ReleaseInterrupted:
-        """What Ctrl-C ends in: what stays charged, as far as it is known."""
+        """The error that Ctrl-C ends in: what stays charged, as far as it is known."""
         if not self.done:
             return self.let_go()
         error = self._future.exception()

@@ -1,4 +1,5 @@
-"""Reading releases back: from a file, from the ledger. What could not be read back is refused before it is paid for."""
+"""Reading releases back: from a file, from the ledger. An answer that could not be read back is refused before it is
+paid for."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 UNREADABLE = (DpvizError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError)
-"""What reading goes wrong with, where what is stored does not fit together."""
+"""Errors of reading, where the stored parts do not fit together."""
 
 
 def from_bytes(content: bytes, origin: str = SESSION) -> Release:
@@ -103,7 +104,7 @@ def _answer(stored: Mapping[str, Any], packed: Packed | None) -> Answer:
 
 
 def rebound(body: Mapping[str, Any]) -> Bound:
-    """What a release was drawn with, from what is stored."""
+    """The mechanism and mode that a release was drawn with, from the stored body."""
     return _rebound(canonical({part: body[part] for part in ("question", "unit", "mechanism")}).decode())
 
 
@@ -128,7 +129,7 @@ def _mechanism(stored: Mapping[str, Any]) -> Mechanism:
 def check_readable(bound: Bound) -> None:
     """Refuse what could be paid for and never be read back, or whose error nobody could calculate.
 
-    What is stored beside an answer is written and read again, its law is asked for its errors as the page asks, and
+    The body stored beside an answer is written and read again, its law is asked for its errors as the page asks, and
     the mechanism that the ledger's entry names is bound again.
     """
     question, unit, made = bound.question, bound.unit, bound.mechanism

@@ -54,7 +54,7 @@ ANYBODYS = (UNNAMED, *PRACTICE)
 """Names of data sets that nobody gave: of a frame without a name, and of the public data that come with dpviz."""
 
 READ_AGAIN = 5
-"""So often the record is read again, where others write to the ledger meanwhile."""
+"""The attempts to read the record, where others write to the ledger meanwhile."""
 
 
 class Session(Custody):
@@ -570,7 +570,7 @@ class Session(Custody):
         key: str | None,
         retry: bool,
     ) -> tuple[Bound, Mode, Charge]:
-        """What is to be drawn and what pays for it: every check of a release that needs no ledger."""
+        """The draw and its payment: every check of a release that needs no ledger."""
         bound: Bound
         if by is None:
             bound = self._bind(question, mechanism, where)

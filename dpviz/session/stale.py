@@ -1,4 +1,4 @@
-"""What is said of a ledger that does not answer."""
+"""The message about a ledger that does not answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sub-session would cost, and what one use of it may take. Free, and blind to the data."""
+"""The price of a sub-session, and the most that one use of it may take. Free, and blind to the data."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class OpeningPlan:
 
     @property
     def step_price(self) -> Any:
-        """What the price is made of, such as the step of one symbol and the delta of one question."""
+        """The parts of the price, such as the step of one symbol and the delta of one question."""
         return self.parameters.step_price(self.unit)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error of a question on the terms that nobody has to name; each asks as it likes."""
+        """Statements about the error of a question on the default terms; each asks as it likes."""
         return self.parameters.typical(self.unit)[1].measures
 
     @property
@@ -71,7 +71,7 @@ class OpeningPlan:
 class AskPlan:
     """One use of an open sub-session before it is asked for: what it may take of what is paid for already.
 
-    What its kind of sub-session counts, it has too.
+    It also has the members that its kind of sub-session counts.
 
     use      the terms that it would be asked for on
     number   the ledger entry of the sub-session
@@ -113,7 +113,7 @@ class AskPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What can be said of the error, each with its words: `plan.measures[0].at(beta)`."""
+        """Statements about the error, each with its words: `plan.measures[0].at(beta)`."""
         return self.bound.measures
 
     def __repr__(self) -> str:

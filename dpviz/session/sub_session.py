@@ -126,7 +126,7 @@ class SubSession:
         return self._parameters.left(self._ledger.sub_account(self._number))
 
     def __getattr__(self, name: str) -> Any:
-        """What this kind of sub-session counts."""
+        """The amounts that this kind of sub-session counts."""
         if name.startswith("_") or name not in self._parameters.left(self._parameters.opened()).shown:
             raise missing("SubSession", name, object.__dir__(self))
         return getattr(self.left, name)
@@ -145,7 +145,7 @@ class SubSession:
     def answers(self) -> list[Release]:
         """The answers so far, in the order of asking. Looking is free.
 
-        What this dpviz cannot read is left out with a warning; `transcript` has a row for it.
+        Answers that this dpviz cannot read are left out with a warning; `transcript` has a row for each.
         """
         found = []
         for use in self._uses():
@@ -220,7 +220,7 @@ class SubSession:
         return f"<SubSession, entry {self._number}, on {self.dataset}: {self._left()}; {self.price.sentence}>"
 
     def _left(self) -> str:
-        """What is left, for a sentence. It never raises: a ledger that cannot be read is said to be so."""
+        """The remaining balance, for a sentence. It never raises: a ledger that cannot be read is said to be so."""
         try:
             known = self._ledger.known_sub_account(self._number)
         except LedgerError as error:
@@ -375,7 +375,7 @@ class SubSession:
         key: str | None,
         retry: bool,
     ) -> tuple[Bound, Reservation]:
-        """What is to be drawn and what pays for it: every check of a question that needs no ledger."""
+        """The draw and its payment: every check of a question that needs no ledger."""
         use, bound = self._bind(question, where, terms, named)
         return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
@@ -390,7 +390,7 @@ class SubSession:
         self._runner.add_listener(listener)
 
     def cancel(self) -> None:
-        """Cancel the draw on its way, if there is one. What it reserved stays used."""
+        """Cancel the draw on its way, if there is one. Everything it reserved stays used."""
         running = self.running
         if running is not None:
             running.cancel()
@@ -425,7 +425,7 @@ class SubSession:
 
 
 class Reservation:
-    """What pays for one question: a use of an open entry, reserved before and settled after."""
+    """The payment for one question: a use of an open entry, reserved before and settled after."""
 
     def __init__(self, ledger: Ledger, number: int, use: Use, bound: Bound, key: str | None, retry: bool) -> None:
         self.key = release_key(bound.question, bound.unit, use, bound.modes()[0], key)
@@ -469,7 +469,7 @@ class Reservation:
         self.ledger.renew(self._number, _use(paid))
 
     def _body(self) -> dict[str, Any]:
-        """What the ledger writes beside the reservation: all public."""
+        """The body that the ledger writes beside the reservation: all public."""
         bound, use = self._bound, self._use
         return {
             "question": bound.question.to_json(),
@@ -497,13 +497,13 @@ def _unopenable(entry: Entry, why: str) -> LedgerFormat:
 
 
 def opening_key(parameters: Opening, unit: Unit, key: str | None) -> str:
-    """What makes two sub-sessions the same: parameters, unit, and the analyst's own key."""
+    """The identity of a sub-session: parameters, unit, and the analyst's own key."""
     said = {"opens": {"name": parameters.name, "parameters": parameters.parameters()}, "unit": unit.to_json()}
     return sha256(canonical({**said, "key": key})).hexdigest()
 
 
 def opening_body(parameters: Opening, price: Guarantee, key: str | None) -> dict[str, Any]:
-    """What the ledger writes beside the charge for a sub-session: all public."""
+    """The body that the ledger writes beside the charge for a sub-session: all public."""
     return {
         "question_text": parameters.title,
         "question_id": "",

@@ -33,7 +33,7 @@ LARGEST_TABLE: Final = 2_000_000
 """Of more bins than this a page is shown no true counts."""
 
 LARGEST_RANKING: Final = 50
-"""So many of the largest true counts are shown of keys that nobody declared."""
+"""The most of the largest true counts that are shown of undeclared keys."""
 
 
 class Teaching(Custody):
@@ -561,7 +561,7 @@ class Teaching(Custody):
 
 
 class NoReleases:
-    """What a teaching session keeps."""
+    """The data that a teaching session keeps."""
 
     latest: ClassVar[None] = None
 

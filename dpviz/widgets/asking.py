@@ -1,4 +1,5 @@
-"""What a page asks of a paid answer: the sum over what is brushed, and which of two bins is larger. Free, as in Python.
+"""The questions of a page about a paid answer: the sum over what is brushed, and which of two bins is larger. Free, as
+in Python.
 
 Two bins are named by their rows in the picture or by their labels as typed. Everything that comes back was computed
 from what is stored; nothing is drawn and nothing is charged.
@@ -25,13 +26,13 @@ LEAST: Final = Fraction(1, 10**9)
 """No smaller p-value is told."""
 
 MOST_LISTED: Final = 2_000
-"""So many bins without an order are added up for a page."""
+"""The most bins without an order that are added up for a page."""
 
 Body = dict[str, Any]
 
 
 def answer(release: Release, beside: Release | None, args: Body, beta: Fraction) -> Body:
-    """What the page gets for one question; `beside` is a second answer to it, which is read together with the first.
+    """The page's reply to one question; `beside` is a second answer to it, which is read together with the first.
 
     Raises errors of ours for bins that are not there, and for an answer whose values do not add up or are not read for
     free; then nothing is read.

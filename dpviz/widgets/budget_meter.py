@@ -1,4 +1,4 @@
-"""What is spent, pending and left, as exact numbers, and the history behind it."""
+"""The spent, pending and remaining budget, as exact numbers, and the history behind it."""
 
 from __future__ import annotations
 

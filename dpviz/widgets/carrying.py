@@ -1,4 +1,5 @@
-"""What a report carries of an answer to look-ups, so that its page answers for keys with no kernel and no network.
+"""The part of an answer to look-ups that a report carries, so that its page answers for keys with no kernel and no
+network.
 
 Either all of the answer, which the page then reads by itself, or the answers for a few keys that are chosen when the
 report is made. Reading is free, so a report may carry either; both are public, as all of a release is.
@@ -32,7 +33,7 @@ Body = dict[str, Any]
 
 
 def carried(release: Release, keys: Sequence[object] | None) -> Body:
-    """What goes into a report's result, for an answer that has no rows; nothing for others.
+    """The part of a report's result for an answer that has no rows; nothing for others.
 
     keys  None: the whole answer, where a page can read its shape
     """

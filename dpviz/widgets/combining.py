@@ -1,4 +1,5 @@
-"""What a page says of a second answer to a question: what both together would be off by, and how they are combined."""
+"""The sentences of a page on a second answer to a question: what both together would be off by, and how they are
+combined."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ LATEST: Final = 3
 
 
 def planned(session: Custody, plan: Plan, read: Read) -> Body:
-    """How far one bin would be off once this plan was paid for and combined with the latest answer to its question.
+    """Bound the error of one bin once this plan is paid for and combined with the latest answer to its question.
 
     `key` names the plan as a sheet does. `together` is None where there is no answer yet, or where the two would not
     combine. It follows from the two laws alone.

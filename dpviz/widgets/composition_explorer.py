@@ -1,4 +1,4 @@
-"""What k adaptive steps cost by every rule of composition, live; Figure 1; Gumbel or Laplace. No data."""
+"""The price of k adaptive steps by every rule of composition, live; Figure 1; Gumbel or Laplace. No data."""
 
 from __future__ import annotations
 

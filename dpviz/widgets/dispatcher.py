@@ -226,7 +226,7 @@ class Dispatcher:
         return guarded
 
     def _fault(self) -> DpvizError:
-        """What a page hears of a fault of ours."""
+        """The message that a page gets about a fault of ours."""
         rule = "every request of a page is answered or refused"
         said = f"the kernel could not answer; {self._look}"
         return DpvizError(said, value="this request", rule=rule, next_step=self._look)

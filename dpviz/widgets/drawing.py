@@ -1,6 +1,6 @@
 """Further records for a page, from an answer that allows free ones: drawn from what is stored, with the system's bits.
 
-They are post-processing of one release, so they cost nothing and depend on each other. What was drawn last stays on
+They are post-processing of one release, so they cost nothing and depend on each other. The records drawn last stay on
 show, also where the page is opened anew.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 MOST: Final = 100
-"""So many records are drawn for a page at a time, and so many stay on show."""
+"""The most records that are drawn for a page at a time, and that stay on show."""
 
 MOST_CELLS: Final = 20_000
-"""So many labels a page takes at a time."""
+"""The most labels that a page takes at a time."""
 
 REMEMBERED: Final = 8
 """Of so many releases a page is shown again what was drawn."""
@@ -33,7 +33,7 @@ Body = dict[str, Any]
 
 
 def further(release: Release, count: int) -> Draws:
-    """So many further records from this release, free.
+    """Draw further records from this release, free.
 
     Raises ReleaseFormat for an answer that is no record or that no other may be drawn from, in the words of its law,
     and where a page would be sent too much; then nothing is drawn.
@@ -46,7 +46,7 @@ def further(release: Release, count: int) -> Draws:
 
 
 class Drawn:
-    """What pages drew from each of the last few releases, the latest last."""
+    """The records that pages drew from each of the last few releases, the latest last."""
 
     def __init__(self) -> None:
         self._of: OrderedDict[int | None, tuple[Release, Body]] = OrderedDict()
@@ -76,7 +76,7 @@ class Drawn:
         return body
 
     def of(self, release: Release | None) -> Body | None:
-        """What was drawn from this release; a teaching draw has no number, and is itself and no other."""
+        """The records drawn from this release; a teaching draw has no number, and is itself and no other."""
         known = None if release is None else self._of.get(release.number)
         if known is None or (known[0].number is None and known[0] is not release):
             return None

@@ -1,4 +1,4 @@
-"""What the explorers share: one sheet of public things, and one ask that moves its centre. No session, no data."""
+"""The base of the explorers: one sheet of public things, and one ask that moves its centre. No session, no data."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Sheet(Protocol):
 
 
 Slow: TypeAlias = Mapping[str, Callable[[Body], Callable[[], Body]]]
-"""What is computed for an ask, and then done about it."""
+"""The computation for an ask, and the action on its result."""
 
 
 BEGUN = 0.04
 """A sheet that takes more seconds is sent as far as it is there; the rest follows once it is worked out."""
 BEGUN_TEXT = 80_000
-"""What is sent at first has about so many characters at most, some 15 kB as they travel."""
+"""The most characters that are sent at first, some 15 kB as they travel."""
 MOVE = 57_000
 """A move sends no more bytes than that, first and last together. Of longer fans a page gets the points that are wanted
 next, and asks for the others where a slider is moved there."""
@@ -67,7 +67,7 @@ class Whole:
 class Exploring(WidgetModel):
     """A sheet, and the one ask that moves its centre. A kind of explorer may have more asks.
 
-    A sheet that takes long is shown in part first: the point on show and what is known of its fans. What is missing is
+    A sheet that takes long is shown in part first: the point on show and what is known of its fans. Missing parts are
     worked out while nobody asks for anything, and then all of it is shown, as far as a move may send it.
     """
 
@@ -92,7 +92,7 @@ class Exploring(WidgetModel):
         self._go_on()
 
     def slow(self) -> Slow:
-        """What answers the asks that take a while."""
+        """The thread that answers the asks that take a while."""
         return {"move": self._on_move}
 
     def mirrors(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Explorer(View):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The sheet on show, as it was made here: for a report. What a page wrote into a trait is not in it."""
+        """The sheet on show, as it was made here: for a report. Texts that a page wrote into a trait are not in it."""
         return self._exploring.shown
 
 

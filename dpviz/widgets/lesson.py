@@ -1,4 +1,5 @@
-"""What a page of a teaching session shows beside an answer: the true counts, which are public, and what misses them.
+"""The parts that a page of a teaching session shows beside an answer: the true counts, which are public, and what
+misses them.
 
 It is `lesson.draw(..., times=20).misses()`, as a page draws it. Counts reach a page only as the `PublicTable` that
 goes with the draws; a session with a ledger has none, so its page is never offered any of this.
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 
 MOST_DRAWS: Final = 100
-"""So many draws are counted together; then a page starts counting again."""
+"""The most draws that are counted together; then a page starts counting again."""
 
 SHOWN: Final = 20
 """Of so many draws, the latest, a page has the values."""
@@ -38,10 +39,10 @@ MOST_COLUMNS: Final = 500
 """More bins than this are shown in so many columns, each with the least and the greatest of some bins in a row."""
 
 MOST_CELLS: Final = 2_000_000
-"""So many counts are drawn for one press of a button."""
+"""The most counts that are drawn for one press of a button."""
 
 PART: Final = 100
-"""What is no whole number is drawn to the nearest of so many parts of 1."""
+"""The most parts of 1 to the nearest of which a fraction is drawn."""
 
 Body = dict[str, Any]
 
@@ -71,7 +72,7 @@ class Series:
 
     @property
     def body(self) -> Body | None:
-        """What the page is told; None before the first draw."""
+        """The page's copy of it; None before the first draw."""
         return self._told
 
     def add(self, draws: SeededDraws, public: PublicTable | PublicTop | None, beta: Fraction) -> None:
@@ -93,7 +94,7 @@ class Series:
         self._told = None if self._draws is None else self._tell(self._draws)
 
     def forget(self) -> None:
-        """Start counting again. What is drawn next follows the draws that are forgotten."""
+        """Start counting again. Later draws follow those that are forgotten."""
         self._draws = self._told = None
 
     def _tell(self, draws: SeededDraws) -> Body:
@@ -121,7 +122,7 @@ class Series:
         return {**told, "truth": shown, "draws": [], "shown": []}
 
     def _held(self, draws: SeededDraws, columns: _Columns) -> Body:
-        """What each draw misses, and how the latest look."""
+        """The misses of each draw, and the picture of the latest."""
         counted, shown = [], []
         for number, one in enumerate(draws, 1):
             among: tuple[Among, Among] = ("one", "all")

@@ -24,7 +24,7 @@ MOST_TEXT = 1_000_000
 T = TypeVar("T")
 
 Asks: TypeAlias = dict[str, dict[str, type | tuple[type, ...]]]
-"""What may be asked for, and the arguments of each with their types."""
+"""The asks, and the arguments of each with their types."""
 
 _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str, "parameters": dict}
 ASKS: Asks = {
@@ -53,22 +53,22 @@ LESSONS: Asks = {
     "misses": {"beta": str},
     "forget": {},
 }
-"""What the page of a teaching session may ask for besides: draws with their true counts, which are public."""
+"""The further asks of the page of a teaching session: draws with their true counts, which are public."""
 _WAY: dict[str, type | tuple[type, ...]] = {"way": str}
 MAY: Asks = {"plan": {"among": str, **_WAY}, "after": _WAY, "release": _WAY, "lesson": _WAY}
-"""What an ask may say besides: of how many look-ups a plan tells the error; and of a question that is asked by parts in
-which way its price is shared out."""
+"""The optional parts of an ask: of how many look-ups a plan tells the error; and of a question that is asked by parts
+in which way its price is shared out."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "what": ("stretch", "pair"),
     "by": ("rows", "labels"),
     "picked": ("before", "after"),
 }
-"""What the page may say where an argument is one of a few words."""
+"""The allowed words where an argument is one of a few."""
 EXPLORERS: Asks = {"status": {}, "move": {"place": dict}}
-"""What the page of an explorer may ask for: an explorer has no session."""
+"""The asks of the page of an explorer: an explorer has no session."""
 RANGES: Asks = {**EXPLORERS, "read": {"points": list}}
-"""What the page of a range explorer may ask for besides: ranges, of which reading is free."""
+"""The further asks of the page of a range explorer: ranges, of which reading is free."""
 _SUB_SESSION: dict[str, type | tuple[type, ...]] = {"question": str, "k": str, "kbar": str}
 SUB_SESSIONS: Asks = {
     "plan": _SUB_SESSION,
@@ -77,7 +77,7 @@ SUB_SESSIONS: Asks = {
     "status": {},
     "show": {"number": str},
 }
-"""What the page of a sub-session's view may ask for: its questions are named, never declared."""
+"""The asks of the page of a sub-session's view: its questions are named, never declared."""
 
 DECLARATIONS: dict[str, dict[str, type]] = {
     "integers": {"low": str, "high": str, "underflow": bool, "overflow": bool, "missing": bool},
@@ -94,7 +94,7 @@ EACH: dict[str, type | tuple[type, ...]] = {"kind": str, "of": dict, "by": dict,
 """A question that is asked by parts: which question, the bins that are the parts, and in how many of them one unit
 counts at most, empty for all."""
 MOST_FACTORS = 5
-"""So many columns a page asks by together."""
+"""The most columns that a page asks by together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,8 @@ def column_bins(said: dict[str, Any]) -> Domain:
 
 
 def _of(field: str, made: Callable[[], T]) -> T:
-    """What is made of a field. A refusal says of which: several are on the page, and it tells each where it stands."""
+    """The value that is made of a field. A refusal says of which: several are on the page, and it tells each where it
+    stands."""
     try:
         return made()
     except ParameterError as error:

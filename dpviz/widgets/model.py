@@ -1,4 +1,4 @@
-"""What stands behind views: it answers their pages, says what their traits show, and brings all of them up to date."""
+"""The model behind views: it answers their pages, says what their traits show, and brings all of them up to date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WidgetModel:
 
     @property
     def title(self) -> str:
-        """What it is about, for a repr."""
+        """The subject, for a repr."""
         return ""
 
     def program_of(self, name: str) -> str:
@@ -38,7 +38,7 @@ class WidgetModel:
         return name
 
     def mirrors(self) -> Body:
-        """What the traits of a view show, in the order in which a page is told. All public."""
+        """The values of the traits of a view, in the order in which a page is told. All public."""
         raise NotImplementedError
 
     def board(self, make: Callable[..., Any]) -> Any:

@@ -22,7 +22,7 @@ Body = dict[str, Any]
 
 
 class Offered:
-    """What a page may choose from. Everything in it was declared, asked or paid for, so it is public."""
+    """The choices that a page has. Everything in it was declared, asked or paid for, so it is public."""
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
@@ -137,7 +137,7 @@ def plan_of(session: Custody, question: Question, mechanism: Mechanism, way: str
 
 
 def order_of(plan: Plan, question: Question) -> tuple[Question, dict[str, Any]]:
-    """What a session is asked for to do exactly what is planned: the question, and its parts and way by name."""
+    """The call that makes a session do exactly what is planned: the question, and its parts and way by name."""
     way: Way | None = plan.way
     return (replace(question, by=None), {"by": question.by, "way": way}) if is_grouped(question) else (question, {})
 

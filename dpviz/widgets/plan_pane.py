@@ -1,4 +1,4 @@
-"""What a release would cost and how wrong it would be, before paying. Free; sees no data."""
+"""The price of a release and its error, before paying. Free; sees no data."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 PIECE: Final = 2_000_000
-"""So many characters go in one message."""
+"""The most characters in one message."""
 
 Body = dict[str, Any]
 

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 HANGING = ("pending", "elsewhere")
-"""What a page calls a draw that may yet report back."""
+"""The name on a page of a draw that may yet report back."""
 
 AT_HAND = 3
-"""So many stored releases are at hand for questions about them."""
+"""The most stored releases that are at hand for questions about them."""
 
 Body = dict[str, Any]
 
@@ -126,7 +126,7 @@ class SessionModel(Follower):
         self._dispatcher.soon(self._show)  # what has changed since its traits were read
 
     def mirrors(self, known: Body | None = None) -> dict[str, Any]:
-        """What the traits show: sheet, state and result, as JSON texts, and a sign of life. All public.
+        """The values of the traits: sheet, state and result, as JSON texts, and a sign of life. All public.
 
         A view comes before the result that it draws, and so do the bytes of its long columns.
         """
@@ -145,7 +145,7 @@ class SessionModel(Follower):
         return state.session_state(self.session, self._offered.questions, self._offered.bins_json())
 
     def _elsewhere(self) -> Running | None:
-        """What is drawn in this session beside this session model: from another session model, a sub-session view or a
+        """The draw in this session beside this session model: from another session model, a sub-session view or a
         cell."""
         running = self.session.running
         return None if self._order is not None and running is self._order.running else running
@@ -221,7 +221,7 @@ class SessionModel(Follower):
         return apply
 
     def _on_after(self, args: Body) -> Callable[[], Body]:
-        """What one bin would be off by together with an answer that is there. No sheet waits for it: the page asks once
+        """The error of one bin together with an answer that is there. No sheet waits for it: the page asks once
         its slider rests."""
         from dpviz.widgets import combining
 
@@ -229,7 +229,7 @@ class SessionModel(Follower):
         return lambda: body
 
     def _planned(self, args: Body) -> tuple[Question, Mechanism, Plan]:
-        """What a page asks for, and its plan in the way that it chose, where it did."""
+        """The question and mechanism that a page asks for, and its plan in the way that it chose, where it did."""
         question, made = self._asked(args)
         return question, made, plan_of(self.session, question, made, args.get("way", ""))
 
@@ -279,7 +279,7 @@ class SessionModel(Follower):
         super()._show_wait(order)
 
     def _follow(self, order: Order) -> None:
-        """What there is to tell of a release: how far it is, or how it ended."""
+        """The news of a release: how far it is, or how it ended."""
         if order.over:
             return
         if not order.running.done:
@@ -445,8 +445,8 @@ def _opening(session: Custody) -> Fraction:
 def _first(
     session: Custody, known: Sequence[Question], mechanism: Mechanism | None, *, given: bool
 ) -> tuple[Question, Mechanism]:
-    """What to open with: the first question that is known and that something answers at its defaults. One that was
-    given is the one, whatever answers it."""
+    """The question and mechanism to open with: the first question that is known and that something answers at its
+    defaults. One that was given is the one, whatever answers it."""
     if mechanism is not None or (given and known):
         first = next(iter(known), None) or _declared_default(session)
         return first, mechanism or _fitting(session, first) or _usual(session)

@@ -1,4 +1,4 @@
-"""What a page may know of a session: budget, history, questions. All public, all texts."""
+"""The public state of a session: budget, history, questions. All public, all texts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Numbered:
         self._number = 0
 
     def of(self, read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The state as it is read now. What is read first has the smaller number, whichever thread reads."""
+        """The state as it is read now. The earlier reading has the smaller number, whichever thread reads."""
         with self._lock:
             body = read()
             if {**body, "asof": ""} != {**self._body, "asof": ""}:  # looked at again, and the same, is no change
@@ -143,7 +143,7 @@ def now() -> str:
 
 
 def purses(remaining: Remaining, hanging: Sequence[Charged]) -> dict[str, dict[str, str]]:
-    """What is spent, pending and left of each part that the filter adds up.
+    """The spent, pending and remaining amounts of each part that the filter adds up.
 
     Under the zCDP filter `epsilon` is about a single answer: the largest that still fits, of the largest that fitted
     at first; what adds up is `rho`.
@@ -207,7 +207,7 @@ def running_json(running: Running) -> dict[str, Any]:
 
 
 def price_of(plan: Plan) -> dict[str, Fraction]:
-    """What a release would be charged, by name."""
+    """The charge for a release, by name."""
     charged = payable(to_approx(plan.price.loss))
     return {"epsilon": charged.epsilon, "delta": charged.delta}
 

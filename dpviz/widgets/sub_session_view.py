@@ -1,8 +1,8 @@
 """The view of a sub-session: what is left, what came back so far, and the next question by hand.
 
 A page may forge any trait and send any message. So nothing here is read from traits, and a message is one of five of
-the named asks with typed arguments; everything else is refused. What a question may use is computed anew when it is
-asked: what the button said is compared, never believed.
+the named asks with typed arguments; everything else is refused. The most that a question may use is computed anew when
+it is asked: what the button said is compared, never believed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class SubSessionModel(Follower):
         return None if self._order is not None and running is self._order.running else running
 
     def _follow_elsewhere(self, running: Running) -> None:
-        """What was asked beside this sub-session view is paid, or waits. Its end is told by `_on_answer_elsewhere`."""
+        """The question asked beside this sub-session view is paid, or waits. Its end is told by
+        `_on_answer_elsewhere`."""
         if not running.done and self._due(running):
             self._dispatcher.soon(self._show)
 
@@ -284,7 +285,7 @@ def _words(question: Question) -> str:
 
 
 def _items(question: Question) -> str:
-    """What one item is called: the column."""
+    """The noun for one item: the column."""
     return question.domain.columns_text.replace("_", " ")
 
 

@@ -129,7 +129,7 @@ def _ranking(table: object) -> PublicTop:
 
 
 def _of_release(release: Release, unit: Unit | None, chosen: dict[str, Any]) -> TopKSheet:
-    """What is public of a released list: the list, its price, and the sliders where it was made."""
+    """The public part of a released list: the list, its price, and the sliders where it was made."""
     answer, listing = release.answer, release.listing
     if listing is None or not listing.ordered:
         raise ParameterError.of(

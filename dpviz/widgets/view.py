@@ -1,4 +1,4 @@
-"""What every view has in common: one program, mirrors that only the kernel writes, and one way in for messages.
+"""The base of every view: one program, mirrors that only the kernel writes, and one way in for messages.
 
 A page can send an update of any trait of any model that it knows: another widget's script can, or a saved notebook.
 Nothing of it is taken: the models here answer with the true value, so that the page that was told otherwise, the
@@ -37,7 +37,7 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
 
     @error_boundary
     def __setattr__(self, name: str, value: Any) -> None:
-        """What traitlets says of a value that does not fit shows the value: it is refused in our words."""
+        """The message of traitlets about a value that does not fit shows the value: it is refused in our words."""
         try:
             super().__setattr__(name, value)
             return
@@ -72,7 +72,7 @@ class Mirror(ipywidgets.Widget):  # type: ignore[misc]
         raise _not_taken(self, name, value)
 
     def _handle_msg(self, msg: Any) -> None:
-        """One message from the page. What has no form that is known is dropped: nobody waits for an answer to it."""
+        """One message from the page. A message of no known form is dropped: nobody waits for an answer to it."""
         data = msg["content"].get("data")
         method = data.get("method") if isinstance(data, dict) else None
         if method == "update":
@@ -159,8 +159,8 @@ class Kept(Long):
 
 
 class Program(Kept):
-    """What a page runs to draw views: a page is sent it once, however many views there are, and a notebook saves it
-    once."""
+    """The program that a page runs to draw views: a page is sent it once, however many views there are, and a notebook
+    saves it once."""
 
     code = traitlets.Unicode().tag(sync=True, to_json=packed)
     css = traitlets.Unicode().tag(sync=True, to_json=packed)
@@ -204,7 +204,7 @@ class Heard(Mirror):
     """A model of which pages hear what a kernel says: it goes back the way that the last message came."""
 
     _heard: Context | None = None
-    """Where the last message came in. What is said in another thread goes back the same way."""
+    """Where the last message came in. News from another thread goes back the same way."""
 
     def __init__(self, model: WidgetModel, **traits: Any) -> None:
         self._model = model
@@ -271,7 +271,7 @@ class Heard(Mirror):
 
 
 class Board(Heard, Kept):
-    """What the views of one model show: sent once and saved once, however many views there are."""
+    """The values that the views of one model show: sent once and saved once, however many views there are."""
 
     def __init__(self, model: WidgetModel) -> None:
         super().__init__(model, **model.mirrors())
@@ -282,7 +282,7 @@ class Board(Heard, Kept):
     """The bytes of the result's long columns, and which result they belong to."""
     result = traitlets.Unicode().tag(sync=True, to_json=packed)
     drawn = traitlets.Unicode().tag(sync=True, to_json=packed)
-    """What was drawn from the result on show besides it, where that is a record."""
+    """The records drawn from the result on show besides it, where that is a record."""
     lesson = traitlets.Unicode().tag(sync=True, to_json=packed)
     """True counts, which are public, and how often draws miss them; empty but for teaching."""
     pulse = traitlets.Unicode().tag(sync=True)
@@ -299,8 +299,8 @@ class View(Heard, Long, anywidget.AnyWidget):
     """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
 
     A widget names its component and its program, and says which model stands behind it; what it shows stands on the
-    model's board; all else is here. Everything it sends is sent by the writer of the model's dispatcher. What it
-    carries itself only looks up its program and its board.
+    model's board; all else is here. Everything it sends is sent by the writer of the model's dispatcher. The view's own
+    code only looks up its program and its board.
     """
 
     _esm = STATIC / "loader.js"
@@ -345,7 +345,7 @@ class View(Heard, Long, anywidget.AnyWidget):
         return self._model.answer(content)
 
     def close(self) -> None:
-        """Take the view off its pages. What stands behind it goes on."""
+        """Take the view off its pages. The model behind it goes on."""
         if self.comm is not None:  # one that was never made has no model
             self._model.leave(self)
         super().close()

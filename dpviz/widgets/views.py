@@ -29,7 +29,8 @@ _KIND: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What draws one kind of answer: the texts of a module and of its style, as they were when it was registered."""
+    """The view that draws one kind of answer: the texts of a module and of its style, as they were when it was
+    registered."""
 
     kind: str
     code: str
@@ -70,7 +71,7 @@ def register(kind: str, bundle_path: str | Path, style: str | Path | None = None
 
 @error_boundary
 def unregister(kind: str) -> None:
-    """Forget the bundle of this kind. What a page or a report has already is not taken back."""
+    """Forget the bundle of this kind. A bundle that a page or a report has already is not taken back."""
     if not isinstance(kind, str) or _BUNDLES.pop(kind, None) is None:
         raise ParameterError.of(
             short(kind, 40) if isinstance(kind, str) else kind_of(kind),

@@ -2,8 +2,8 @@
 for.
 
 A page that asked again and again would make the kernel busy each time, and a busy kernel would not answer. So the
-kernel looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. What it
-finds goes to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the
+kernel looks by itself: one indexed query a good once a second, for as long as a page has shown interest lately. Its
+findings go to the page as traits, which make no kernel busy: a pulse after each look, and everything else only when the
 ledger has moved. One thread looks; another tells, since a look at a server that is away takes seconds. Where there are
 no threads, a look is taken whenever a page is heard of.
 """
@@ -62,7 +62,7 @@ class Pulse:
 
 
 class LedgerView(Protocol):
-    """What shows a ledger, and wants to show it as it is now. Called on the thread that looks."""
+    """A model that shows a ledger, and wants to show it as it is now. Called on the thread that looks."""
 
     def catch_up(self) -> None:
         """Read the ledger and show it: a row was written."""
@@ -231,8 +231,8 @@ def watcher(log: Log) -> LedgerWatcher:
 
 
 class Follower(WidgetModel):
-    """What follows a log for a page, as the models of sessions and sub-sessions do: catching up on the writer, and
-    heeding other draws.
+    """The base of models that follow a log for a page, those of sessions and sub-sessions: catching up on the writer,
+    and heeding other draws.
 
     A log that is None has no news.
     """
@@ -294,7 +294,7 @@ class Follower(WidgetModel):
         raise NotImplementedError
 
     def _elsewhere(self) -> Running | None:
-        """What is being drawn that was not ordered here."""
+        """The draw that was not ordered here."""
         raise NotImplementedError
 
     def _follow_elsewhere(self, running: Running) -> None:
@@ -348,7 +348,7 @@ class Follower(WidgetModel):
         return {}
 
     def _told_with_name(self, known: Body) -> Body:
-        """What the reply that names an order says besides, once this state is shown."""
+        """The further parts of the reply that names an order, once this state is shown."""
         return {}
 
     def _show_wait(self, order: Order) -> None:
@@ -389,7 +389,7 @@ class Follower(WidgetModel):
         raise NotImplementedError
 
     def _orders(self) -> Body:
-        """How far orders are, and how the last ones ended."""
+        """The progress of orders, and the outcomes of the last ones."""
         return orders(self._order, self._outcomes, self._elsewhere())
 
 

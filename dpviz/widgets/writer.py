@@ -49,8 +49,8 @@ class Writer:
     The thread lives while there is work, and a little longer. Where there are no threads, whoever brings the first
     piece does them all, those for later too.
 
-    A piece may not wait for a later one. What it raises ends that piece alone, and its text goes no further: it may
-    say too much.
+    A piece may not wait for a later one. An error that it raises ends that piece alone, and its text goes no further:
+    it may say too much.
 
     arrivals  the messages that the pieces come from: between two pieces the thread gives way to a flood of them
     """

@@ -1,4 +1,4 @@
-"""What every shape of a released answer says for itself: how it is stored, read, put into words, and drawn.
+"""The protocol of every shape of a released answer: how it is stored, read, put into words, and drawn.
 
 A new shape is one file with one subclass of `Answer`, made known by `register`. All answers are public: they hold what
 was released and nothing else.
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
 
 Among: TypeAlias = Literal["one", "all"]
-"""What an interval holds for: one point that was picked before looking, or all points at once."""
+"""The event that an interval holds for: one point that was picked before looking, or all points at once."""
 
 Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction | Between]
 """Released values: whole numbers as an array, others as fractions, or each between two where it is no fraction."""
 
 Points: TypeAlias = Sequence[Any] | slice | None
-"""What is read: points of the answer's own kind, some of its rows as a slice, or all rows."""
+"""The value that is read: points of the answer's own kind, some of its rows as a slice, or all rows."""
 
 Ends: TypeAlias = NDArray[np.int64] | Sequence[int | Fraction | None]
 """Lower or upper ends of intervals; None where an end is open."""
@@ -50,7 +50,7 @@ Side: TypeAlias = tuple[str, Sequence[Any]]
 """One of two that are compared: what it is called, and the points that it adds up."""
 
 BETWEEN: Final = " to "
-"""What stands in the label of an interval between its ends."""
+"""The sign between the two ends in the label of an interval."""
 
 LARGEST_VIEW: Final = 600_000
 """A release of more rows is described to the page, not drawn: no browser lays out a longer table."""
@@ -58,7 +58,7 @@ LARGEST_VIEW: Final = 600_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a shape needs of its release to be read. Public throughout.
+    """The parts of a release that a shape needs to be read. Public throughout.
 
     error      the errors of the law that the answer was drawn from
     clamp      the public limits that the truth respects as every released value does
@@ -76,7 +76,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Axis:
-    """What the rows of an answer are.
+    """The noun for the rows of an answer.
 
     name    what is asked about: "visits"
     noun    what one row is: "bin", "item", "range"
@@ -205,7 +205,7 @@ class Packed:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Packed:
-        """What `to_json` wrote. What it did not write is refused."""
+        """Read the JSON that `to_json` wrote. Any other JSON is refused."""
         arrays = data.get("arrays")
         if not isinstance(arrays, Mapping):
             raise ReleaseFormat.damaged("a stored answer of this shape has a header and named arrays", "no arrays")
@@ -250,7 +250,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class View:
-    """What the page draws of an answer: the kind of view, plain texts, and named arrays of numbers."""
+    """The picture that the page draws of an answer: the kind of view, plain texts, and named arrays of numbers."""
 
     kind: str
     header: dict[str, Any]
@@ -282,12 +282,13 @@ class Answer:
     # ------------------------------------------------------------ storing
 
     def pack(self) -> Packed:
-        """What was drawn, and nothing that can be calculated from it. `kind` is added by whoever stores it."""
+        """The numbers that were drawn, and nothing that can be calculated from them. `kind` is added by whoever stores
+        it."""
         raise NotImplementedError
 
     @classmethod
     def unpack(cls, packed: Packed) -> Self:
-        """The answer that `pack` gave. What it did not give is refused."""
+        """The answer that `pack` gave. Anything else is refused."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
@@ -314,7 +315,7 @@ class Answer:
         return True
 
     def axis(self, reading: Reading) -> Axis:
-        """What the rows are."""
+        """The noun for the rows."""
         raise NotImplementedError
 
     def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
@@ -401,12 +402,12 @@ class Answer:
             ) from None
 
     def side(self, reading: Reading, row: int) -> Side:
-        """What is compared where a row of what the page draws is picked. Raises DomainError where there is no row."""
+        """The points to compare where a person picks a row of the picture. Raises DomainError where there is no row."""
         point = self.in_row(reading, row)
         return self.label(reading, point), [point]
 
     def typed_side(self, reading: Reading, label: tuple[str, ...]) -> Side:
-        """What is compared where a person typed its name."""
+        """The points to compare where a person typed a name."""
         point = self.typed(reading, label)
         return self.label(reading, point), [point]
 
@@ -510,7 +511,7 @@ class Answer:
 
     @property
     def bits(self) -> int | None:
-        """What it takes to store, for a shape whose size is what it is chosen for; else None."""
+        """The storage needed, for a shape that is chosen for its size; else None."""
         return None
 
     def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed | None:
@@ -521,7 +522,7 @@ class Answer:
         return None
 
     def sentence(self, reading: Reading) -> str:
-        """What the answer says as a whole; empty where it is only the sum of its rows."""
+        """The statement that the answer makes as a whole; empty where it is only the sum of its rows."""
         return ""
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
@@ -535,7 +536,7 @@ class Answer:
         return {}
 
     def remark(self, reading: Reading) -> str:
-        """What a reader of the values must know besides their errors, as a sentence; or nothing."""
+        """A sentence on the values that a reader must know besides their errors; or nothing."""
         return ""
 
     def last_row(self, reading: Reading) -> tuple[str, ...]:
@@ -543,7 +544,7 @@ class Answer:
         return ()
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        """What the page draws.
+        """The picture that the page draws.
 
         betas  how often an error bar may fail, as a person may choose it in the page
         """
@@ -699,7 +700,7 @@ def strips_json(answer: Answer, reading: Reading) -> list[str]:
 
 
 def look_ups_view(answer: Answer, reading: Reading, betas: Sequence[Fraction]) -> View:
-    """What the page draws of an answer without rows, which is asked for one bin after the other."""
+    """The picture of an answer without rows, which the page asks for one bin after the other."""
     domain = reading.question.domain
     header = {
         "axis": columns_of(reading.question),
@@ -742,7 +743,7 @@ def factor_of(domain: Domain) -> dict[str, Any]:
 
 
 def columns_of(question: Question) -> str:
-    """What is asked about, for an axis: `visits`, `month and weekday`."""
+    """The subject of the question, for an axis: `visits`, `month and weekday`."""
     return question.domain.columns_text
 
 

@@ -58,7 +58,7 @@ class Places:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Places:
-        """What `to_json` wrote. What it did not write is refused, or raises what goes wrong."""
+        """Read the JSON that `to_json` wrote. Any other JSON is refused, or raises the error that it leads to."""
         places = cls(**{name: int(data[name]) for name in NUMBERS}, signed=data["signed"] is True)
         if places.to_json() != dict(data):
             raise ReleaseFormat.damaged(

@@ -92,11 +92,11 @@ class Chosen(Answer):
         return Listing(shown_labels(self.items, domain), False, False, most, short=short_labels(self.items, domain))
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
-        """What is sure of those that are named, and of those that are not."""
+        """The facts that are certain of named items, and of all others."""
         return lists.sureness(reading, beta, "set")
 
     def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
-        """How far below the true count of the last rank any item may lie that is named."""
+        """Bound how far below the true count of the last rank a named item may lie."""
         columns = lists.below(reading, beta, len(self.items))
         return {name: column for name, column in columns.items() if name == lists.ALL}
 

@@ -106,7 +106,7 @@ class CompactTable(Answer):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CompactTable:
-        """The answer that `to_json` wrote. What it did not write is refused."""
+        """The answer that `to_json` wrote. Any other JSON is refused."""
         if set(data) != {"kind", "field", "sampler", "packed", *NUMBERS} or not all(
             isinstance(part, str) for part in data.values()
         ):

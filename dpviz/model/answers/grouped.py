@@ -37,13 +37,13 @@ from dpviz.model.question import Question
 from dpviz.model.words import shown
 
 FEW: Final = 12
-"""So many labels, or places of a list, stand beside each other; of more the parts do."""
+"""The most labels, or places of a list, beside each other; of more the parts do."""
 
 MOST_DRAWN: Final = 50_000
-"""So many values of all parts a page draws; of more it has the table."""
+"""The most values of all parts that a page draws; of more it has the table."""
 
 MOST_ENDS: Final = 5_000
-"""So many values have intervals of their own on a page, where these differ from value to value."""
+"""The most values with intervals of their own on a page, where these differ from value to value."""
 
 PLACES: Final = 3
 """A page draws values that are no short decimals to so many places."""
@@ -110,7 +110,7 @@ class Grouped(Answer):
         return False
 
     def readings(self, reading: Reading) -> list[Reading]:
-        """What each answer needs to be read."""
+        """The parts of a release that the answers need to be read."""
         return [replace(reading, question=part) for part in reading.question.in_parts()]
 
     def axis(self, reading: Reading) -> Axis:

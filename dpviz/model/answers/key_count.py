@@ -16,7 +16,7 @@ from dpviz.model.answers.base import Answer, Axis, Packed, Points, Reading, View
 from dpviz.model.question import Question
 
 LABEL: Final = "bins that are not empty, at most"
-"""What the only row is called."""
+"""The label of the only row."""
 
 
 @register

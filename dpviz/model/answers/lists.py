@@ -36,7 +36,7 @@ def filled(places: int) -> str:
 
 
 def sureness(reading: Reading, beta: Fraction, end: End) -> tuple[str, ...]:
-    """How far down the list reaches, and what its end says and does not say."""
+    """Describe how far down the list reaches, and the meaning of its end."""
     if _both(reading, beta)[1] is None:
         return ()
     return _reach(reading, beta), _end(reading, beta, end)
@@ -54,7 +54,7 @@ def below(reading: Reading, beta: Fraction, rows: int) -> dict[str, Sequence[Any
 
 
 def _both(reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
-    """How far below the true count of the last rank the item in any one place may lie, and that in all."""
+    """Bound how far below the true count of the last rank the item in any one place may lie, and that in all."""
     places = reading.max_items or 0
     if not places:
         return None, None
@@ -87,7 +87,7 @@ def _reach(reading: Reading, beta: Fraction) -> str:
 
 
 def _end(reading: Reading, beta: Fraction, end: End) -> str:
-    """What the end of the list means. Without a bottom symbol nothing follows from its length."""
+    """The meaning of the end of the list. Without a bottom symbol nothing follows from its length."""
     places, missing = reading.max_items or 0, reading.error.left_out(beta)
     items = "an item" if places == 1 else f"{number(places)} items"
     if missing is None and reading.error.among:

@@ -67,7 +67,8 @@ class LogPlan(Plan):
 
 
 class LogErrors(ErrorModel):
-    """What the error of such a sketch says besides. Together the two fail for any one bin with a chance of beta."""
+    """The statement about the error of such a sketch beyond that of other sketches. Together the two fail for any one
+    bin with a chance of beta."""
 
     def off(self, beta: Fraction) -> Fraction:
         """By how many bits what is read from the bits is off, at most."""
@@ -83,7 +84,7 @@ class LogErrors(ErrorModel):
 class LogSketch(Sketch):
     """A sketch whose bits stand for logarithms. A value below the floor is read as the floor, or as more.
 
-    What is known of an estimate is by how many bits it is off, so an interval is wide where the value is large: from
+    The bound on an estimate is in bits, so an interval is wide where the value is large: from
     the value divided by a factor to the value times that factor, and from 0 where it may lie below the floor. A value
     that is kept is off by so many steps, however large it is.
     """

@@ -125,7 +125,8 @@ class LookUps(Answer):
 
     @cached_property
     def known(self) -> dict[int | str, int]:
-        """What is kept. Whether a bin is among them is asked of the label, not of the value, which may be 0."""
+        """The values that are kept. Whether a bin is among them is asked of the label, not of the value, which may be
+        0."""
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
     def coded(self, reading: Reading, points: Sequence[Any]) -> Keys:
@@ -151,8 +152,8 @@ class LookUps(Answer):
     # ------------------------------------------------------------ words and pictures
 
     def header(self, reading: Reading) -> dict[str, Any]:
-        """What a page must know to look a key up by itself, whatever it is looked up in: the bins, how their labels
-        become keys, and what is kept beside."""
+        """The facts with which a page looks a key up by itself, in sketches and buckets alike: the bins, how their
+        labels become keys, and what is kept beside."""
         return {
             "kind": self.kind,
             "domain": reading.question.domain.by_labels.to_json(),

@@ -46,10 +46,10 @@ TAKEN: Final = ("table", "value", "low", "high", "low_all", "high_all")
 """Columns of a frame that are no columns of the question."""
 
 TIMES: Final = " × "
-"""What stands between the columns of a table."""
+"""The sign between the columns of a table."""
 
 TOTAL: Final = "total"
-"""What the table without columns is called."""
+"""The name of the table without columns."""
 
 MOST_CELLS: Final = 1 << 19
 """All tables together have at most so many cells."""
@@ -80,7 +80,7 @@ def written(tables: Tables) -> str:
 
 @lru_cache(maxsize=64)
 def tables_of(asked: str, known: bool) -> Tables:
-    """The tables that have this text, and whether their total is known. What is no such text is refused.
+    """The tables that have this text, and whether their total is known. Any other text is refused.
 
     Kept: whatever is fitted or planned with them rests on what was calculated once.
     """
@@ -160,7 +160,7 @@ def table_named(tables: Tables, domain: Domain, columns: object) -> tuple[int, s
 
 
 def names_of(tables: Tables, domain: Domain) -> list[str]:
-    """What each table is called: `sex × year`."""
+    """The name of each table: `sex × year`."""
     return [TIMES.join(domain.factors[place].columns[0] for place in table) or TOTAL for table in tables.tables]
 
 
@@ -268,7 +268,7 @@ class MarginalTables(Answer):
         return {axis.noun: axis.labels}
 
     def names(self, reading: Reading) -> list[str]:
-        """What each table is called: `sex × year`."""
+        """The name of each table: `sex × year`."""
         return names_of(self.tables, reading.question.domain)
 
     def point(self, reading: Reading, label: object) -> int:
@@ -320,7 +320,7 @@ class MarginalTables(Answer):
 
     @property
     def _drawn(self) -> list[NDArray[np.int64]]:
-        """What was drawn, by tables."""
+        """The cells that were drawn, by tables."""
         return [self.noisy[first:stop] for first, stop in itertools.pairwise(self.tables.starts)]
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
@@ -450,10 +450,10 @@ class MarginalTables(Answer):
         return FITTED if len(self.noisy) > 1 else ""
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        """What a page draws, of kind "marginals": the names and labels of the columns, the columns of each table, how
-        far its cells may be off at each beta (as text), alone and among all; the fitted cells, in hundredths and in
-        whole counts, and what they add up to by each column; and the cells as other readers have them that it offers,
-        which is none where there are too many."""
+        """The picture that a page draws, of kind "marginals": the names and labels of the columns, the columns of each
+        table, how far its cells may be off at each beta (as text), alone and among all; the fitted cells, in hundredths
+        and in whole counts, and what they add up to by each column; and the cells as other readers have them that it
+        offers, which is none where there are too many."""
         factors, tables = reading.question.domain.factors, self.tables
         kinds: tuple[Among, ...] = ("one", "all")
         offered = len(self.noisy) <= MOST_READ

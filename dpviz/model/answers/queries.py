@@ -46,7 +46,7 @@ FITTED = (
 )
 
 TOLD = 6
-"""So many stretches of bins are named."""
+"""The most stretches of bins that are named."""
 
 SETTLED = 12
 """Of so many queries, intervals are settled to the last count, which may take up to a second each."""
@@ -122,7 +122,7 @@ class QueryAnswers(Answer):
         """Each answer ± the quantile of its error, in whole counts, cut at 0 and at a public number of rows.
 
         A fitted answer is off by a weighted sum of the noises, whose law is known; all of them hold at once by a union
-        bound, for they depend on each other. What was drawn is off by independent noises.
+        bound, for they depend on each other. The numbers drawn have independent noises.
         """
         decay = reading.error.noise
         if decay is None:
@@ -186,7 +186,7 @@ class QueryAnswers(Answer):
         return FITTED
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        """What a page draws of answers to queries, of kind "queries": for each its name, what was drawn, the fitted
+        """The picture of answers to queries, of kind "queries": for each its name, what was drawn, the fitted
         value as text, at each beta (as text) the ends of its interval alone and among all, and the bins that it adds
         up; and which queries are the sum of others, with how far what was drawn is off that."""
         kinds: tuple[Among, ...] = ("one", "all")
@@ -238,7 +238,7 @@ class QueryAnswers(Answer):
 
 
 def radius(decay: Decay, weights: Sequence[Fraction], level: Fraction, exactly: bool = True) -> Quantile:
-    """How far a weighted sum of independent noises is from 0, but for a chance of `level` at most.
+    """Bound a weighted sum of independent noises, but for a chance of `level` at most.
 
     exactly  False: what takes long to settle is left open, and the value may be a few steps too large
     """

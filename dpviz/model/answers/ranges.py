@@ -1,6 +1,6 @@
 """Ranges: noisy counts of the nodes of a tree over an ordered domain, from which any range is read for nothing.
 
-What is stored are the noisy whole numbers of the nodes that were asked. Each estimator below is computed from them;
+The answer stores the noisy whole numbers of the nodes that were asked. Each estimator below is computed from them;
 reading another one costs nothing, and none of them makes the others better.
 """
 

@@ -180,15 +180,15 @@ class Ranked(Answer):
         return Listing(items, True, self.ended, most, self.values, self.kbar, short)
 
     def sureness(self, reading: Reading, beta: Fraction) -> tuple[str, ...]:
-        """How far down the list reaches, and what its end says and does not say."""
+        """Describe how far down the list reaches, and the meaning of its end."""
         return lists.sureness(reading, beta, "ended" if self.ended else "filled")
 
     def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
-        """How far below the true count of the last rank each item may lie: in its place alone, and in any."""
+        """Bound how far below the true count of the last rank each item may lie: in its place alone, and in any."""
         return lists.below(reading, beta, len(self.items))
 
     def sentence(self, reading: Reading) -> str:
-        """What the list says as a whole, with what "no more" means."""
+        """The statement that the list makes as a whole, with the meaning of "no more"."""
         came, most, among = len(self.items), reading.max_items or 0, reading.error.among
         if among and self.ended:
             return f"No more: ⊥. The lists share {most:,} places, and ended because no further item stood out enough."
@@ -218,7 +218,7 @@ class Ranked(Answer):
 def listed_view(
     answer: Answer, reading: Reading, betas: Sequence[Fraction], listing: Listing, values: Mapping[str, NDArray[Any]]
 ) -> View:
-    """What the page draws of a list or a set."""
+    """The picture that the page draws of a list or a set."""
     domain = reading.question.domain
     return View(
         kind="ranked",

@@ -46,7 +46,7 @@ BIASED = (
     "those at the upper end of the run lie too high on average, those at the lower end too low. The total is unbiased."
 )
 MOST_BANDS = 12
-"""So many bands of one answer are kept: each is as long as the answer."""
+"""The most bands of one answer that are kept: each is as long as the answer."""
 
 CROSSED = "; the ends cross, so the noise was beyond what they allow for"
 
@@ -233,7 +233,7 @@ class Ranks(Answer):
         return BIASED
 
     def view(self, reading: Reading, betas: Sequence[Fraction]) -> View:
-        """What a page draws of sorted counts, of kind "ranks".
+        """The picture that a page draws of sorted counts, of kind "ranks".
 
         noisy           what was drawn, rank 1 first
         starts, sums    the fit, rank 1 first: where each block of equal values begins, and the sum of what was drawn

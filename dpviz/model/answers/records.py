@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CELLS: Final = 10_000_000
-"""So many cells of further records are drawn at once, at most."""
+"""The most cells of further records that are drawn at once."""
 
 FINEST: Final = 1 << 62
 """The grid of noisy means is at most so fine: they are kept as whole numbers of 64 bits."""
@@ -57,7 +57,7 @@ def record_at(place: int, domain: Domain) -> tuple[int, ...]:
 
 
 class RecordAnswer(Answer):
-    """What every shape of a drawn record has in common.
+    """The base of every shape of a drawn record.
 
     record  the bin of each column, in their order
     """
@@ -75,11 +75,11 @@ class RecordAnswer(Answer):
         return False
 
     def further(self, domain: Domain, count: int, bits: Bits) -> Sequence[Sequence[int]]:
-        """So many further records, from what is stored and fresh bits."""
+        """Draw further records, from the stored numbers and fresh bits."""
         raise NotImplementedError
 
     def draws(self, reading: Reading, count: int, bits: Bits) -> Draws:
-        """So many further records, as `Release.draw` gives them."""
+        """Draw further records, as `Release.draw` gives them."""
         domain = reading.question.domain
         most = max(1, MOST_CELLS // len(domain.columns))
         drawn = self.further(domain, whole(count, "count", most=most), bits)
@@ -320,7 +320,7 @@ class Draws(Sequence[tuple[str, ...]]):
 
     @property
     def note(self) -> str:
-        """What a reader must know of these records, as a sentence."""
+        """A sentence that a reader of these records must know."""
         return (
             f"{len(self):,} further records drawn from {self.of}, free: they share the noise of one release, so they "
             "are not independent of each other"

@@ -28,7 +28,7 @@ class SignedPlan(Plan):
             raise ReleaseFormat.damaged("a sketch of values of both signs has two halves", self.halves)
 
     def tails_of(self, reader: str = READERS[0]) -> Tails:
-        """How far an estimator is off, in bits."""
+        """Bound the error of an estimator, in bits."""
         return signed_tails(self.flips, self.columns, reader)
 
     def off(self, beta: Fraction, reader: str = READERS[0]) -> Fraction:
@@ -42,7 +42,7 @@ class SignedSketch(Sketch):
     """A sketch whose first m columns are one for whoever did not clear them, and whose last m are zero for whoever did
     not set them: y from 1 to m sets the first y of the last, and -y clears the last y of the first.
 
-    What is stored of the first m columns is their complements, from the m-th to the first: so both halves are zero for
+    The complements of the first m columns are stored, from the m-th to the first: so both halves are zero for
     whoever has no value, and a negative value sets bits in the second half of what is stored as a positive one does in
     the first. The bits are those of a sketch of two halves, told apart by how they are read: as one number.
     """

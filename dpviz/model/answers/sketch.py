@@ -93,7 +93,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """What `to_json` wrote. What it did not write is refused, or raises what goes wrong."""
+        """Read the JSON that `to_json` wrote. Any other JSON is refused, or raises the error that it leads to."""
         numbers = {name: int(data[name]) for name in NUMBERS if name != "worth"}
         numbers |= {"size": int(data["size"])} if "size" in data else {}
         plan = cls(worth=Fraction(data["worth"]), **numbers)
@@ -155,7 +155,7 @@ class Sketch(LookUps):
     main: ClassVar[str] = "packed"
     numbers_name: ClassVar[str] = "plan"
     numbers: ClassVar[type[Plan]] = Plan
-    """What its public numbers are read as."""
+    """The values that its public numbers are read as."""
 
     plan: Plan
     seed: bytes
@@ -272,7 +272,7 @@ class Sketch(LookUps):
         return Packed(header, {"bits": self.packed, "functions": self._columns.functions})
 
     def _bars(self, reading: Reading, reader: str, betas: Sequence[Fraction]) -> dict[str, Any]:
-        """What is known of a look-up, by beta; of an estimator whose error nobody states nothing."""
+        """The statement about a look-up, by beta; of an estimator whose error nobody states nothing."""
         error: ErrorModel = reading.error.estimator(reader)
         bars = {text(beta): error.one_bin(beta) for beta in betas}
         return {beta: bar.to_json() for beta, bar in bars.items() if bar is not None}

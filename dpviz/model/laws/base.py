@@ -54,7 +54,7 @@ class Stored:
 
 
 class StoredLaw(Stored):
-    """A law by its name and version. What it says about an answer's error follows from its fields alone.
+    """A law by its name and version. Its statements about an answer's error follow from its fields alone.
 
     A law may hold other laws: a field of a certain class of them, or of `StoredLaw` for any that is registered. Each is
     stored as an object of its own, with its own name and version.
@@ -81,11 +81,11 @@ class StoredLaw(Stored):
         return True
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """What can be said of the error of a value before the draw, the most important first."""
+        """Statements about the error of a value before the draw, the most important first."""
         return of_bins(self.error, question)
 
     def title(self, question: Question, unit: Unit) -> str:
-        """What is answered, as a heading, where it is no list."""
+        """The subject of the answer, as a heading, where it is no list."""
         return question.title(unit)
 
     def of_part(self, unit: Unit) -> tuple[StoredLaw, Unit] | None:
@@ -126,7 +126,7 @@ class StoredLaw(Stored):
         return None
 
     def limits(self, reading: Reading) -> Limits:
-        """What is public about the true counts of all points. A sum may be below 0, and a public number of rows says
+        """Public facts about the true counts of all points. A sum may be below 0, and a public number of rows says
         nothing of how large sums are."""
         aggregate = reading.question.aggregate
         if not aggregate.counts:
@@ -134,7 +134,7 @@ class StoredLaw(Stored):
         return Limits(0, self.clamp[1], reading.unit.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
-        """What is known of the error of `answer.weighted(reading, query, reader)`. By default nothing is proved.
+        """The error of `answer.weighted(reading, query, reader)`, as far as it is known. By default nothing is proved.
 
         answer  None before one is drawn, where the law `adds_up`
         """
@@ -143,7 +143,7 @@ class StoredLaw(Stored):
         )
 
     def biases(self, question: Question, unit: Unit, columns: object, counts: object) -> Biases:
-        """How far every reader is off on average, for made-up counts of some cells. By default nothing is said so.
+        """Mean errors of all estimators, for made-up counts of some cells. By default nothing is said so.
 
         columns  whose table the cells are
         """

@@ -1,4 +1,4 @@
-"""What a threshold does to the error of a look-up: what reaches it is shown with its noise, all else is read."""
+"""The effect of a threshold on the error of a look-up: what reaches it is shown with its noise, all else is read."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ class BucketsError(ErrorModel):
         return self._noise(a) if a < self.law.cap else Fraction(0)
 
     def _read(self, a: int) -> Fraction:
-        """What is read from a bucket, for the value of which that is the most likely."""
+        """Maximum-likelihood value of a bucket."""
         sides = self._sides(a)
         return self._with_others(sides * self._noise(a)) if sides else Fraction(0)
 
@@ -220,7 +220,7 @@ class BucketsError(ErrorModel):
         return self._load + (1 - self._load) * min(Fraction(1), alone)
 
     def _read_at(self, steps: int, a: int) -> Fraction:
-        """What is read from a bucket, for one value up to the cap. Another key can only raise it, unless it is below
+        """The value read from a bucket, for one value up to the cap. Another key can only raise it, unless it is below
         0; and where there is no room to be raised, it takes nothing away."""
         up, down = steps + a < self.law.cap, steps - a > self.law.places.low
         alone = (up + down) * self._noise(a)

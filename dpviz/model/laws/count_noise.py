@@ -74,7 +74,7 @@ class BinNoise(Stored):
 
     @property
     def added(self) -> Noise:
-        """What is added to a count, before any clamp."""
+        """The noise on a count, before any clamp."""
         raise NotImplementedError
 
     @property

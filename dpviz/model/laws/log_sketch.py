@@ -25,7 +25,7 @@ from dpviz.model.measures import LOOK_UPS, Measure
 from dpviz.model.question import Question
 
 NEAR = 2e-9
-"""What a reach in bits is lowered by: the tails of estimates take what lies nearer than half of it for the same."""
+"""The amount that lowers a reach in bits: the tails of estimates take what lies nearer than half of it for the same."""
 
 TOLD = Fraction(1, 1000)
 """A factor is told to so much, rounded up."""
@@ -152,7 +152,7 @@ class LogSketchError(PlannedError, LogErrors):
         return ErrorValue(ceil_to(found, TOLD), "bound", rule)
 
     def low(self, beta: Fraction) -> ErrorValue:
-        """How far a value below the floor is misread."""
+        """Bound the misreading of a value below the floor."""
         rungs = self.law.plan.rungs
         highest = rungs.steps(rungs.bits(self.law.floor) + self.off(beta))
         return self._value(max(highest, Fraction(self.kept(beta))), f"worst case over such values, {self.given}")
@@ -172,7 +172,7 @@ class LogSketchError(PlannedError, LogErrors):
         return self._value(max(high, plan.rungs.steps(off), kept), rule)
 
     def of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
-        """Of one true value, by its own tail. What was found is kept: a plan asks for the same at many sliders."""
+        """Of one true value, by its own tail. Results are kept: a plan asks for the same at many sliders."""
         found = self._found.get((steps, beta, count))
         if found is None:
             found = self._found[steps, beta, count] = self._of(steps, beta, count)

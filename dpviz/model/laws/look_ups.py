@@ -63,7 +63,7 @@ class LookUpSum(LinearError):
 
 
 def if_few(keys: int) -> str:
-    """What the error of a look-up rests on: that there are not more keys than were said."""
+    """The facts that the error of a look-up rests on: that there are not more keys than were said."""
     return f"if at most {keys:,} bins are not empty"
 
 

@@ -36,7 +36,7 @@ TRUSTED = Fraction(10**30)
 """How much an answer counts in which nothing is uncertain."""
 
 MOST_WORK = 20_000
-"""So many pairs of a kind of table and a table are looked at for the error of every cell."""
+"""The most pairs of a kind of table and a table that are looked at for the error of every cell."""
 
 FINE = 1 << 32
 """A standard deviation is rounded up to so much of that of one noise."""
@@ -274,7 +274,7 @@ class GaussianMarginalsLaw(NoisyMarginals):
 
 @dataclass(frozen=True)
 class TableLimits(Limits):
-    """What is public about true cells: those of one table add up to `total` at most, those of two to more."""
+    """Public facts about true cells: those of one table add up to `total` at most, those of two to more."""
 
     tables: Tables | None = None
 
@@ -300,7 +300,7 @@ class MarginalsError(ErrorModel):
         return MarginalsError(self.law, reader or "fitted") if reader in ("", "fitted", "noisy") else ErrorModel()
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue:
-        """How far the sum of cells first..last may be off."""
+        """Bound the error of the sum of cells first..last."""
         return _radius(self.law, self.reader, first, last, beta)
 
     def sum_of(self, points: Sequence[int], beta: Fraction) -> ErrorValue:
@@ -377,7 +377,7 @@ class MarginalsError(ErrorModel):
 
 @dataclass(frozen=True)
 class WholeTablesError(ErrorModel):
-    """What is known of cells that are read as whole numbers of at least 0: how far they are off on average."""
+    """The error of cells that are read as whole numbers of at least 0: how far they are off on average."""
 
     law: NoisyMarginals
 

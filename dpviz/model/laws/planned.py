@@ -1,4 +1,4 @@
-"""What laws of sketches have in common that hold the public numbers of the sketch as they stand in the answer."""
+"""The base of laws of sketches that hold the public numbers of the sketch as they stand in the answer."""
 
 from __future__ import annotations
 

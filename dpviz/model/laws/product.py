@@ -61,7 +61,7 @@ class ProductLaw(RecordLaw):
 @dataclass(frozen=True)
 class CutProductLaw(ProductLaw):
     """The same where a row may come or go, from `records` rows that were drawn from the table by chance, or filled up
-    to. What is said of its error is said of so many rows or more."""
+    to. Its error is stated for at least that many rows."""
 
     name: ClassVar[str] = "cut product record"
 
@@ -74,7 +74,7 @@ class CutProductLaw(ProductLaw):
 
 @dataclass(frozen=True)
 class ProductError(ErrorModel):
-    """What is known where no row can be cut.
+    """The error where no row can be cut.
 
     Given which columns each round left, the means of the last measurements are those of fresh rows with noise of their
     own in each column, so bits are independent of each other, and their distances add up. A mean x in [0, 1] plus

@@ -79,8 +79,8 @@ class PureSparseLaw(StoredLaw):
 class PureSparseError(ErrorModel):
     """The error where only the largest are shown: a bin that is not shown reads 0.
 
-    Whether a bin is shown depends on all the others. What is said here holds for every histogram whose counts add up
-    to at most n, which under replace-one of rows all do.
+    Whether a bin is shown depends on all the others. Statements here hold for every histogram whose counts add up to at
+    most n, which under replace-one of rows all do.
     """
 
     law: PureSparseLaw
@@ -90,7 +90,8 @@ class PureSparseError(ErrorModel):
         return f"{rule}, whatever the other bins hold{given}"
 
     def _left(self, beta: Fraction) -> Fraction:
-        """What of beta the noise may use: junk, and the distance of strict mode from the exact law, take the rest."""
+        """The part of beta that the noise may use: junk, and the distance of strict mode from the exact law, take the
+        rest."""
         return beta - 2 * self.law.junk
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
@@ -107,7 +108,7 @@ class PureSparseError(ErrorModel):
         return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
 
     def _within(self, left: Fraction) -> int:
-        """What the noise of a bin exceeds with at most this chance."""
+        """The value that the noise of a bin exceeds with at most this chance."""
         return self.law.n if left <= 0 else min(self.law.n, geometric.error_quantile(self.law.decay, left))
 
     def _worst(self, beta: Fraction, rows: int) -> int:

@@ -131,7 +131,7 @@ class QueriesError(ErrorModel):
         return SumError(noise, noise, certain=True, by=by)
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
-        """How far the sum of bins first..last may be off; None where the answers leave it open."""
+        """Bound the error of the sum of bins first..last; None where the answers leave it open."""
         try:
             found = self.of(Query.of((range(first, last + 1), 1))).over.radius(beta, exactly=False)
         except DomainError:
@@ -140,7 +140,7 @@ class QueriesError(ErrorModel):
         return ErrorValue(Fraction(math.ceil(found.value)), how, "the law of the weighted sum of noises in the fit")
 
     def look_ups(self, number: int, beta: Fraction) -> ErrorValue:
-        """How far the worst of so many fitted answers may be off, whichever queries they are of."""
+        """Bound the worst error among this many fitted answers, whichever queries they are of."""
         whole(number, "number")
         value, exact = _worst(self.law.asked, self.noise, beta / number)
         how: How = "exact" if exact and number == 1 else "bound"
@@ -148,7 +148,7 @@ class QueriesError(ErrorModel):
         return ErrorValue(value, how, rule if number == 1 else f"{rule}; union bound over {number:,}")
 
     def drawn(self, beta: Fraction) -> ErrorValue:
-        """How far a noisy answer may be off."""
+        """Bound the error of a noisy answer."""
         value = geometric.error_quantile(self.noise, beta)
         return ErrorValue(Fraction(value), "exact", "two-sided tail of the noise")
 

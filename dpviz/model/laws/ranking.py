@@ -1,4 +1,4 @@
-"""The laws of answers that name the largest items: peeled lists, noisy lists, sets. What holds for all counts."""
+"""The laws of answers that name the largest items: peeled lists, noisy lists, sets. Statements hold for all counts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def least_count(odds: Fraction, rate: Fraction) -> int:
 
 
 def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
-    """How far the first `position` items drawn may lie below the true count of that rank, but for a chance of beta.
+    """Bound how far the first `position` items drawn may lie below the true count of that rank, but for a chance of
+    beta.
 
     Up to n = `candidates - position` counts are lower by more than v: together they have at most y = n exp(-rate
     (v + 1)) of the odds of one count of that rank. Before the i-th last draw at least i of the larger ones are left, so
@@ -49,7 +50,7 @@ def behind(position: int, candidates: int, rate: Fraction, beta: Fraction) -> in
 
 
 def behind_one(place: int, position: int, candidates: int, rate: Fraction, beta: Fraction) -> int:
-    """How far the item in one place, among the first `position`, may lie below the true count of that rank.
+    """Bound how far the item in one place, among the first `position`, may lie below the true count of that rank.
 
     Before that draw at least i = `position - place + 1` of the larger counts are left, so it takes a lower one with a
     chance of at most y / (i + y), which is reached where all that were drawn before are far larger.
@@ -63,7 +64,7 @@ def _below(lower: int, odds: Fraction, rate: Fraction) -> int:
 
 
 FEW: Final = 1000
-"""So many factors are multiplied one by one; the others are bounded together."""
+"""The most factors that are multiplied one by one; the others are bounded together."""
 
 PLACES: Final = 100
 """Of a longer list of noisy counts so many places are told apart."""
@@ -169,19 +170,20 @@ class PeelingLaw(StoredLaw):
         return PeelingError(self)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """What an item needs to be listed, where the list can end, and how far the last one may lie below its rank."""
+        """The margin that an item needs to be listed, where the list can end, and the depth of the last one below its
+        rank."""
         listed = () if self.odds is None else (to_be_listed(self.error),)
         return *listed, at_worst(self.error, self.items)
 
 
 @dataclass(frozen=True)
 class PeelingError(ErrorModel):
-    """What holds for a ranked list whatever the counts are; with a private kbar, for any that is chosen."""
+    """Statements about a ranked list that hold for all counts; with a private kbar, for any that is chosen."""
 
     law: PeelingLaw
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` items lies at most."""
+        """Bound how far below the true count of rank `position` each of the first `position` items lies."""
         place, rows = whole(position, "position", most=self.law.items), self.law.rows
         least_ = "0 where they are all that compete" if place == rows else f"{place:,} draws, {rows - place:,} others"
         return bounded(
@@ -190,18 +192,19 @@ class PeelingError(ErrorModel):
         )
 
     def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` the item in one place may lie at most."""
+        """Bound how far below the true count of rank `position` the item in one place may lie."""
         return _in_place(place, position, self.law.items, self.law.rows, self.law.rate, beta)
 
     def listed(self, beta: Fraction) -> ErrorValue | None:
-        """How far above the first row that does not compete an item must lie to come before the bottom symbol."""
+        """Bound how far above the first row that does not compete an item must lie to come before the bottom symbol."""
         above = self._above(beta / (1 - beta))
         rule = "the odds of one item against the bottom symbol, where fewer than k come before it"
         how: How = "bound" if self.law.private else "exact"
         return None if above is None else ErrorValue(above, how, rule)
 
     def left_out(self, beta: Fraction) -> ErrorValue | None:
-        """How far above that row an item must lie so that the bottom symbol comes before none that lies so far above.
+        """Bound how far above that row an item must lie so that the bottom symbol comes before none that lies so far
+        above.
 
         Of up to k such items the bottom symbol comes before none with a chance of at least the product of i / (i + y),
         y its odds against one of them; of more, fewer than k come before a bottom symbol, so one of any k is left out.
@@ -211,7 +214,7 @@ class PeelingError(ErrorModel):
         return None if above is None else ErrorValue(above, "bound", rule)
 
     def _above(self, odds: Fraction) -> Fraction | None:
-        """How far above the next count the bottom symbol has no more than these odds against an item."""
+        """Find how far above the next count the bottom symbol has no more than these odds against an item."""
         law = self.law
         if law.odds is None:
             return None
@@ -228,7 +231,7 @@ class PeelingError(ErrorModel):
 @stored
 @dataclass(frozen=True)
 class ExponentialLaw(StoredLaw):
-    """So many of all bins, drawn one after the other, each with odds exp(rate * count) among those that remain."""
+    """Items drawn one after the other, each with odds exp(rate * count) among those that remain."""
 
     name: ClassVar[str] = "exponential"
 
@@ -251,18 +254,18 @@ class ExponentialLaw(StoredLaw):
         return ExponentialError(self)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """How far the last bin may lie below its rank."""
+        """Bound how far the last bin may lie below its rank."""
         return (at_worst(self.error, self.items),)
 
 
 @dataclass(frozen=True)
 class ExponentialError(ErrorModel):
-    """What holds for the list whatever the counts are."""
+    """Statements about the list that hold for all counts."""
 
     law: ExponentialLaw
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` bins lies at most."""
+        """Bound how far below the true count of rank `position` each of the first `position` bins lies."""
         place, bins = whole(position, "position", most=self.law.items), self.law.bins
         return bounded(
             behind(place, bins, self.law.rate, beta),
@@ -270,7 +273,7 @@ class ExponentialError(ErrorModel):
         )
 
     def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` the bin in one place may lie at most."""
+        """Bound how far below the true count of rank `position` the bin in one place may lie."""
         return _in_place(place, position, self.law.items, self.law.bins, self.law.rate, beta)
 
 
@@ -324,7 +327,8 @@ class NoisyListLaw(StoredLaw):
         return NoisyListError(self)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """What an item needs to be listed, how far the last one may lie below its rank, and the noise of the values."""
+        """The margin that an item needs to be listed, the depth of the last one below its rank, and the noise of the
+        values."""
         error = self.error
         return to_be_listed(error), at_worst(error, self.items), any_value(error), all_values(error)
 
@@ -348,7 +352,7 @@ class NoisyListError(ErrorModel):
     law: NoisyListLaw
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        """How far the noisy count of an item picked before looking lies from its true count, listed or not."""
+        """Bound the error of the noisy count of an item picked before looking, listed or not."""
         value = geometric.error_quantile(self.law.decay, beta)
         rule = "two-sided tail of the noise; counts of listed items are biased upward, for they were selected"
         return ErrorValue(Fraction(value), "exact", rule)
@@ -368,12 +372,12 @@ class NoisyListError(ErrorModel):
         return min(Fraction(1), 2 * self.law.rows * geometric.TwoSidedGeometric(self.law.decay).above(a)[1])
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `position` items lies at most."""
+        """Bound how far below the true count of rank `position` each of the first `position` items lies."""
         place = whole(position, "position", most=self.law.items)
         return self._first(place, place, beta)
 
     def in_place(self, place: int, position: int, beta: Fraction) -> ErrorValue:
-        """How far below that count the item in one place, or in any before it, may lie.
+        """Bound how far below that count the item in one place, or in any before it, may lie.
 
         For the first place it is the least that holds. For the last it is what holds for all: a lower item takes its
         place from the last of the larger ones, so it hardly ever comes where the last place keeps one of these.
@@ -383,7 +387,7 @@ class NoisyListError(ErrorModel):
         return self._first(place if place == 1 else min(position, -(-place // stride) * stride), position, beta)
 
     def _first(self, places: int, position: int, beta: Fraction) -> ErrorValue:
-        """How far below the true count of rank `position` each of the first `places` items lies at most.
+        """Bound how far below the true count of rank `position` each of the first `places` items lies.
 
         Up to n = `rows - position` counts are lower by more than v. One of them comes among the first places where the
         largest noise of these is at least v + 1 larger than that of rank `places` among `position` others: nothing
@@ -401,8 +405,8 @@ class NoisyListError(ErrorModel):
         return bounded(distance - 1, rule)
 
     def left_out(self, beta: Fraction) -> ErrorValue:
-        """How far above that row an item must lie so that none that lies so far above is below the threshold where
-        fewer than k items exceed it: of more than k such items, one of any k would be."""
+        """Bound how far above that row an item must lie so that none that lies so far above is below the threshold
+        where fewer than k items exceed it: of more than k such items, one of any k would be."""
         items = self.law.items
         return bounded(int(self.listed(beta / items).value), f"union bound over {counted(items, 'item')}")
 
@@ -411,7 +415,7 @@ class NoisyListError(ErrorModel):
         return self.law.rows + 1
 
     def listed(self, beta: Fraction) -> ErrorValue:
-        """How far above the first row that does not compete an item must lie to exceed the threshold."""
+        """Bound how far above the first row that does not compete an item must lie to exceed the threshold."""
         law = self.law
 
         def holds(above: int) -> bool:
@@ -463,18 +467,18 @@ class CoinsLaw(StoredLaw):
         return CoinsError(self)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """What an item needs to be named."""
+        """The margin that an item needs to be named."""
         return (to_be_listed(self.error, "is listed"),)
 
 
 @dataclass(frozen=True)
 class CoinsError(ErrorModel):
-    """What holds for each item by itself, whatever the other counts are."""
+    """Statements about each item by itself that hold for all other counts."""
 
     law: CoinsLaw
 
     def listed(self, beta: Fraction) -> ErrorValue:
-        """How far above the count of row k + 1 an item of the k largest must lie to be named."""
+        """Bound how far above the count of row k + 1 an item of the k largest must lie to be named."""
         law = self.law
         wanted = 1 / (4 * beta) if 2 * beta <= 1 else 1 - beta
         above = law.gap + least_count(wanted / law.delta, law.rate)
@@ -486,7 +490,7 @@ class CoinsError(ErrorModel):
         return bounded(int(self.listed(beta / items).value), f"union bound over {counted(items, 'coin')}")
 
     def rank(self, position: int, beta: Fraction) -> ErrorValue | None:
-        """How far below the true count of the last rank an item that is named may lie: not at all. A set has no order,
+        """Bound how far below the true count of the last rank a named item may lie: not at all. A set has no order,
         so nothing is said of the first of its items."""
         if position != self.law.items:
             return None

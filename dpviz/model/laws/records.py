@@ -1,7 +1,7 @@
 """The laws of drawn records: of a label from noisy weights, of bits from clipped means, of one record told at random.
 
-How far such a law is from that of the data is a total variation distance, for data that are independent draws of one
-law. What is promised to a person holds for any data.
+The distance between such a law and that of the data is a total variation distance, for data that are independent draws
+of one law. The promise to a person holds for any data.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def rounded_up(bound: Fraction) -> Fraction:
 
 
 def variation(error: ErrorModel, missing: str = FILTERED, among: str = "independent records of one law") -> Measure:
-    """How far the law of the drawn record is from that of the data."""
+    """Bound the distance between the law of the drawn record and that of the data."""
     return Measure(
         name="variation",
         label="Any chance is off by",
@@ -62,7 +62,7 @@ def variation(error: ErrorModel, missing: str = FILTERED, among: str = "independ
 
 
 class RecordLaw(StoredLaw):
-    """What the laws of records have in common."""
+    """The base of the laws of records."""
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
         return (variation(self.error),)
@@ -192,7 +192,7 @@ class BoundedLaw(RecordLaw):
 @dataclass(frozen=True)
 class PaddedBoundedLaw(BoundedLaw):
     """The same where a row may come or go: where there are fewer than `records` rows, made-up ones fill up, half of
-    them ones. What is said of its error is said of so many rows or more."""
+    them ones. Its error is stated for at least that many rows."""
 
     name: ClassVar[str] = "padded bounded record"
 
@@ -216,7 +216,7 @@ def of_at_least(measure: Measure, records: int) -> Measure:
 
 @dataclass(frozen=True)
 class BoundedError(ErrorModel):
-    """What the clipped means say of shares well within the level."""
+    """Statements that the clipped means make about shares well within the level."""
 
     law: BoundedLaw
 

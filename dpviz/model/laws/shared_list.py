@@ -22,7 +22,7 @@ from dpviz.privacy.unit import Unit
 @stored
 @dataclass(frozen=True)
 class SharedListLaw(StoredLaw):
-    """What is listed of one part, where one list names bins of all `parts` parts: any number of its places.
+    """Statements about the list of one part, where one list names bins of all `parts` parts: any number of its places.
 
     shared  the law of that list
     """
@@ -57,14 +57,15 @@ class SharedListLaw(StoredLaw):
         return SharedListError(self.shared)
 
     def measures(self, question: Question) -> tuple[Measure, ...]:
-        """What a bin of any part needs to be listed, and how far the last one may lie below its rank in all parts."""
+        """The margin that a bin of any part needs to be listed, and the depth of the last one below its rank in all
+        parts."""
         listed = () if self.shared.odds is None else (to_be_listed(self.error),)
         return *listed, at_worst(self.error, self.shared.items)
 
 
 @dataclass(frozen=True)
 class SharedListError(ErrorModel):
-    """What holds for the list of all parts holds for the items of one."""
+    """Statements about the list of all parts hold for the items of one."""
 
     law: PeelingLaw
 

@@ -87,7 +87,7 @@ class SketchLaw(StoredLaw):
         return cls(plan, fraction_of(data["step"]), None if bins is None else int(bins), cut, data["adaptive"])
 
     def tails_of(self, reader: str) -> Tails:
-        """How far an estimator is off, in bits."""
+        """Bound the error of an estimator, in bits."""
         return tails(self.plan.flips, self.plan.columns, reader)
 
     @property

@@ -77,7 +77,7 @@ class SortedLaw(StoredLaw):
         return Limits(0, self.n, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
-        """What was drawn is off by independent noises. So is the total of the fit, which keeps it. Of any other sum of
+        """The numbers drawn have independent noises. So is the total of the fit, which keeps it. Of any other sum of
         fitted counts there are bounds, and of the other estimators one: see `FitError`."""
         total = len(query.parts) == 1 and query.size == self.ranks
         if reader == "noisy" or (total and reader in ("", "fitted")):
@@ -139,7 +139,7 @@ class SortedLaw(StoredLaw):
 
 @dataclass(frozen=True)
 class FitError(LinearError):
-    """What a sum of fitted counts may be off by.
+    """Bound the error of a sum of fitted counts.
 
     No fitted count is further off than the largest noise, so a sum is off by that times all weights at most. It holds
     for values that were sorted, raised to 0 or rounded, too: neither moves a value past a whole number, and true
@@ -238,7 +238,7 @@ class BandedError(LinearError):
         return None if known is None else (self._common(known, "all", beta / 2)[0], f"{self.rule}, for all at once")
 
     def _common(self, known: Ends, among: Among, beta: Fraction) -> tuple[Ends, bool]:
-        """What the ends that are known have in common with the band at this level, seen from the value; and whether
+        """The intersection of the known ends with the band at this level, seen from the value; and whether
         that is nothing."""
         below, above = known
         assert below is not None and above is not None
@@ -263,7 +263,8 @@ class BandedError(LinearError):
 
 @dataclass(frozen=True)
 class SortedError(ErrorModel):
-    """What holds for the fit whatever the counts are, and what would hold if so many of them were distinct."""
+    """Statements about the fit that hold for all counts, and those that would hold if this many of them were
+    distinct."""
 
     law: SortedLaw
 
@@ -272,7 +273,7 @@ class SortedError(ErrorModel):
         return self.law.noise.decay
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
-        """How far the fitted count of a rank, picked before looking, may be off.
+        """Bound the error of the fitted count of a rank, picked before looking.
 
         The fit at a position is at most the largest mean of what was drawn over windows that end there, and no true
         count in such a window is larger than the one at its end: so it is too large by no more than the largest mean
@@ -287,7 +288,7 @@ class SortedError(ErrorModel):
         return ErrorValue(alone, "bound", "Doob's inequality for means of neighbouring ranks, whatever the counts are")
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
-        """How far the worst of all fitted counts may be off: no further than the largest noise.
+        """Bound the worst error of all fitted counts: no further than the largest noise.
 
         It is the least whole number that holds for all vectors of counts, for where they are far apart nothing is
         pooled. A public number of rows keeps them near each other, and then it is a bound.
@@ -298,18 +299,18 @@ class SortedError(ErrorModel):
         return ErrorValue(Fraction(value), how, rule)
 
     def range(self, first: int, last: int, beta: Fraction) -> ErrorValue | None:
-        """How far the sum of all fitted counts may be off; None for fewer, where it depends on the counts."""
+        """Bound the error of the sum of all fitted counts; None for fewer, where it depends on the counts."""
         return self.total(beta) if (first, last) == (0, self.law.ranks - 1) else None
 
     def total(self, beta: Fraction) -> ErrorValue:
-        """How far the sum of all released counts may be off. A fit keeps it as it was drawn."""
+        """Bound the error of the sum of all released counts. A fit keeps it as it was drawn."""
         found = NoiseSum.of([Term(self.noise, 1, self.law.ranks)]).radius(beta, exactly=False)
         how: How = "exact" if found.exact else "bound"
         return ErrorValue(found.value, how, f"the sum of {counted(self.law.ranks, 'independent noise')}")
 
     def walk(self, beta: Fraction) -> Fraction:
-        """How far any sum of the noises from one end on may be from 0, with all of them together missing it at most
-        beta of the time: for half of that, how far the sum of all is (Levy's inequality)."""
+        """Bound any sum of the noises from one end on, with all of them together missing it at most beta of the time:
+        for half of that, how far the sum of all is (Levy's inequality)."""
         return NoiseSum.of([Term(self.noise, 1, self.law.ranks)]).radius(beta / 2, exactly=False).value
 
     def typical(self, distinct: int) -> ErrorValue:

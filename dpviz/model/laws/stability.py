@@ -62,8 +62,8 @@ class StabilityLaw(StoredLaw):
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """A count that is not shown is at most the threshold plus Z-: its noisy count did not exceed it.
 
-        What is shown is off as clamped counts are. The noise is drawn for bins that are not empty; for the others any
-        noise may be thought of, for they read 0 and are 0.
+        Counts that are shown have the error of clamped counts. The noise is drawn for bins that are not empty; for the
+        others any noise may be thought of, for they read 0 and are 0.
         """
         noise = partial(self.noise.clamped_sum, top=True)
         return hidden_below(noise, query, cast(SparseTable, answer), self.threshold, self.n)
@@ -200,7 +200,7 @@ class StabilityError(ErrorModel):
 
     def _how(self, beta: Fraction) -> How:
         """Exact where a bin at the threshold, or the largest that there is, is lost more often than beta: for any
-        useful one. What is said of a count that no bin can have, for more than a public n, is a bound."""
+        useful one. The statement about a count that no bin can have, for more than a public n, is a bound."""
         often = 2 * beta < 1 and self.law.noise.junk is None
         return "exact" if self._all_lost or often else "bound"
 

@@ -83,7 +83,7 @@ class ThresholdLaw(StoredLaw):
 
     @cached_property
     def stability(self) -> StabilityLaw:
-        """What bins that are not empty do is what they do under Stability with the threshold one lower."""
+        """Occupied bins behave as they do under Stability with the threshold one lower."""
         return StabilityLaw(NoiseLaw(self.cut.exponent, None, None), self.cut.least - 1, self.bins, None)
 
     @property

@@ -34,7 +34,7 @@ LARGEST_WEIGHT: Final = 1_000
 """The weight of a height is at most this: precisions are squares of weights, and the upward pass adds them up."""
 
 RUNS: Final = 10_000
-"""So often noise is made up for a band."""
+"""Simulations of noise for a band."""
 
 LONGEST: Final = 200
 """No tree has so many levels that its weights take more characters."""

@@ -83,7 +83,7 @@ class Past(Protocol):
         """How many of them have an answer."""
 
     def at(self, number: int) -> IndexRow | None:
-        """What became of a charge; None where it had no outcome."""
+        """The outcome of a charge; None where it had no outcome."""
 
     def latest(self, key: str) -> int | None:
         """The latest charge for a key."""
@@ -172,7 +172,7 @@ class Audit:
 
     @property
     def state(self) -> State:
-        """What the last row carries."""
+        """The state that the last row carries."""
         assert self._state is not None
         return self._state
 
@@ -215,7 +215,7 @@ class Audit:
         return len(self._done) + (0 if self.past is None else self.past.finished)
 
     def at(self, record_id: tuple[int, int]) -> IndexRow | None:
-        """What the chain says of an entry (use 0) or of a use."""
+        """The chain's record of an entry (use 0) or of a use."""
         if record_id[1]:
             return self.uses.get(record_id)
         found = self.index.get(record_id[0])
@@ -223,7 +223,7 @@ class Audit:
 
     @property
     def asked(self) -> list[tuple[int, Mapping[str, Any]]]:
-        """What the charges without an outcome are for."""
+        """The subjects of charges without an outcome."""
         return list(self._bodies.items())
 
     @property

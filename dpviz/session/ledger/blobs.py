@@ -15,7 +15,7 @@ INLINE = 64 * 1024
 
 
 def put(connection: Connection, answer: bytes) -> dict[str, object]:
-    """What the outcome row says of `answer`: its text, or the hash and size of the blob it became."""
+    """The text that the outcome row has for `answer`: its text, or the hash and size of the blob it became."""
     if len(answer) <= INLINE:
         try:
             return {"text": answer.decode("utf-8")}

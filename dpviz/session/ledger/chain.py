@@ -69,7 +69,7 @@ def _named(path: tuple[object, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What every row carries, so that the last row alone says where the ledger stands.
+    """The state that every row carries, so that the last row alone says where the ledger stands.
 
     account  the accountant's totals, opaque here
     charges  how many charges there have been

@@ -70,7 +70,7 @@ class Earlier:
 
 
 class Registry:
-    """What this machine knows of ledgers, as somebody asks who is about to open one.
+    """This machine's knowledge of ledgers, for a person who is about to open one.
 
     identity  what tells the place from all others
     place     the same for a person
@@ -183,7 +183,7 @@ def _slot(note: Note) -> bytes:
 
 
 def _read(knows: str, paths: Iterable[Path]) -> list[Earlier]:
-    """What these files say. One that another program put aside meanwhile says nothing."""
+    """The notes in these files. One that another program put aside meanwhile says nothing."""
     found = []
     for path in paths:
         note, place = None, ""
@@ -231,7 +231,7 @@ def emptied(called: str) -> LedgerError:
 
 
 def no_note(called: str, what: str) -> LedgerError:
-    """What lies in the place of the note is none, and cannot be written to."""
+    """The file in the place of the note is none, and cannot be written to."""
     rule = "the -lock file beside a ledger is a file of its own that dpviz made"
     step = f"move it away, and see first that {called} is the latest ledger"
     said = f"the -lock file beside the ledger {called} is {what}, and {rule}; {step}"

@@ -1,4 +1,4 @@
-"""What one ledger object has read of the chain: everything, checked once, and then each row as it is written.
+"""The part of the chain that one ledger object has read: everything, checked once, and then each row as it is written.
 
 Where this machine remembers a check of all rows up to one that is still there (`memory`), only the rows after it are
 read. At the first doubt, whatever it is about, everything is read after all.
@@ -24,7 +24,7 @@ from dpviz.session.ledger.witness import Note
 
 
 class Anew(Exception):
-    """What was known of the chain was given up, here or by another thread: read it, and try again."""
+    """The knowledge of the chain was given up, here or by another thread: read it, and try again."""
 
 
 class Following:
@@ -59,14 +59,14 @@ class Following:
 
     @property
     def audit(self) -> Audit:
-        """What the rows so far imply."""
+        """The state that the rows so far imply."""
         audit = self._audit
         if audit is None:
             raise Anew
         return audit
 
     def recall(self) -> Memory | None:
-        """What this machine remembers. Ask before a transaction begins: another kernel may remember more later."""
+        """The memory of this machine. Ask before a transaction begins: another kernel may remember more later."""
         if not self._recalled:
             with self._lock:
                 self._memory, self._recalled = None if self._place is None else self._place.load(), True
@@ -110,7 +110,7 @@ class Following:
                     self._audit = memory.audit(audit.last, audit.check)
 
     def compare(self, connection: Connection, noted: Note | None) -> Memory | None:
-        """What is remembered of this very ledger. Refuse one that is behind it, or has other rows."""
+        """The memory of this very ledger. Refuse one that is behind it, or has other rows."""
         memory = self._memory
         if memory is None or self._place is None or rows.hash_at(connection, 1) != memory.note.chain:
             return None
@@ -191,7 +191,7 @@ class Following:
 
     @contextlib.contextmanager
     def _anew_if_refused(self) -> Iterator[None]:
-        """What was read up to a refusal is forgotten, so that a ledger that was put right is read anew."""
+        """Rows read up to a refusal are forgotten, so that a ledger that was put right is read anew."""
         try:
             yield
         except BaseException:
@@ -200,7 +200,7 @@ class Following:
 
 
 def remembered(connection: Connection, memory: Memory, check: Check | None) -> Audit:
-    """What a check had found when its memory was written, once its last row and the terms are seen to be as then."""
+    """The result of a check when its memory was written, once its last row and the terms are seen to be as then."""
     audit = memory.audit(rows.row_at(connection, memory.seq), check)
     terms = audit.state.terms
     while terms > 1:

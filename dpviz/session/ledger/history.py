@@ -1,4 +1,4 @@
-"""What a ledger says of its terms: its charter against a visitor's, every raise of its budget, what it last knew."""
+"""The terms of a ledger: its charter against a visitor's, every raise of its budget, what it last knew."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def compare(connection: Connection, here: Mapping[str, object]) -> None:
 
 
 def _other_budget(connection: Connection, there: Mapping[str, Any], mine: object) -> tuple[str, str]:
-    """What happened to the budget, where the visitor's was in force once, and the next step."""
+    """Describe the changes to the budget, where the visitor's was in force once, and the next step."""
     found = raises(connection)
     before = [rows.row_at(connection, 1).content["charter"]["budget"], *(one.budget for one in found)][:-1]
     step = f"open it with {budget_code(there)}"
@@ -163,6 +163,6 @@ def budget_text(budget: Mapping[str, Any]) -> str:
 
 
 def budget_code(budget: Mapping[str, Any]) -> str:
-    """What to write for it: `dv.Budget(epsilon="3", delta="0.000001")`."""
+    """The call that makes it: `dv.Budget(epsilon="3", delta="0.000001")`."""
     given = ", ".join(f'{name}="{short(value, 60)}"' for name, value in ordered(budget).items())
     return f"dv.Budget({given})"

@@ -596,7 +596,7 @@ class Ledger:
         return self._free(USES, key, of=number) or self._begin(work, wanted)
 
     def _free(self, statements: RecordStatements[SomeRecord], key: str, **of: int) -> SomeRecord | None:
-        """What answers a key already, where nothing can be written: looking at it is free, and no more can be had."""
+        """Find the answer of a key, where nothing can be written: looking at it is free, and no more can be had."""
         if self._store.writable or self._check is None:
             return None
         found = self._look(lambda connection: self._find(connection, statements, key, **of))
@@ -1450,7 +1450,7 @@ def _carried(before: Account, after: Account) -> dict[str, str]:
 
 
 def _lacks_none(expected: Sequence[RecordId], found: Sequence[LedgerRecord]) -> None:
-    """Refuse an index that leaves out what is on the chain. What it has besides was refused when it was read."""
+    """Refuse an index that leaves out what is on the chain. Other content was refused when it was read."""
     missing = set(expected) - {one.record_id for one in found}
     if missing:
         raise _lacking(min(missing))

@@ -45,7 +45,7 @@ def _located(location: object) -> LedgerLocation:
 
 
 def _regular(path: Path) -> Path:
-    """The one name of a file, whatever links lead to it. What is no file and no folder is refused."""
+    """The one name of a file, whatever links lead to it. Devices and other special files are refused."""
     try:
         whole = path.expanduser().resolve()
         odd = whole.exists() and not whole.is_file() and not whole.is_dir()
@@ -75,7 +75,7 @@ def locate_file(location: object) -> File:
 
 
 def _scheme(location: str) -> str:
-    """What may be shown of a URL: any other part of it may hold a password."""
+    """The part of a URL that may be shown: any other part of it may hold a password."""
     return location.partition("://")[0] + "://..."
 
 

@@ -1,11 +1,11 @@
-"""What this machine remembers of a ledger that it has read and checked, so that it need not read all of it again.
+"""The memory of a ledger that this machine has read and checked, so that it need not read all of it again.
 
 The memory is what the check has learnt (`audit`): the hash of every row, what became of every charge, what is open or
 pending. It says nothing of a balance: that stands in the row whose hash is remembered, and in the rows after it, which
 are checked as they are read. A memory is believed only where the ledger still has the row that it ends with; a ledger
-that is behind its memory, or has another row in that place, is refused. What is damaged, from another dpviz, of another
-place or of another chain, is no memory, and then the whole ledger is read. So it is, by whoever opens it next, after
-anything of it was refused, until all of it has been found to hold.
+that is behind its memory, or has another row in that place, is refused. A file that is damaged, from another dpviz, of
+another place or of another chain, is no memory, and then the whole ledger is read. So it is, by whoever opens it next,
+after anything of it was refused, until all of it has been found to hold.
 
 It lies with the user's state, is nobody's secret, and can be removed at any time. It is never ahead of what is durable
 in the ledger, and is itself not waited for to be durable: one that a crash has damaged does not have its own checksum.
@@ -58,7 +58,7 @@ _TIME = re.compile(r"[\x21-\x7e]{20}\Z")
 
 
 class Entries:
-    """What became of each charge that has an outcome, in one piece of memory."""
+    """The outcome of each charge that has one, in one piece of memory."""
 
     def __init__(self, slots: bytes) -> None:
         self._slots: Any = np.frombuffer(slots, _SLOTS) if slots else np.zeros(0, _SLOTS)
@@ -119,7 +119,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Memory:
-    """What is remembered of one ledger: the row that it ends with, and what the rows up to it imply."""
+    """The memory of one ledger: the row that it ends with, and what the rows up to it imply."""
 
     body: Mapping[str, Any]
     hashes: bytes
@@ -137,7 +137,7 @@ class Memory:
         return len(self.hashes) // 32
 
     def audit(self, last: Row, check: Check | None) -> Audit:
-        """What a check of all rows up to `last`, the one that is remembered, would have found."""
+        """The result of a check of all rows up to `last`, the one that is remembered."""
         body, state = self.body, last.state
         if last.hash != self.note.hash or state.charges != len(self.entries):
             raise broken(f"row {last.seq} is not the row that is remembered")
@@ -162,7 +162,7 @@ class Memory:
 
 
 def memory_of(audit: Audit) -> Memory | None:
-    """What to remember of a chain that was checked; None where it is of a kind that is better read whole."""
+    """The memory of a chain that was checked; None where it is of a kind that is better read whole."""
     past = audit.past
     known = 0 if past is None else len(past)
     slots = bytearray(b"" if past is None else past.slots()) + bytes(_SLOT.size * (audit.state.charges - known))
@@ -205,7 +205,7 @@ class Place:
         self.path = None if folder is None or kind is None else folder / file
 
     def load(self) -> Memory | None:
-        """What is remembered, or None."""
+        """The memory, or None."""
         if self.path is None:
             return None
         try:
@@ -278,7 +278,8 @@ def _version() -> str:
 
 
 def _named(check: Check | None) -> str | None:
-    """What tells a check from all others, in every program; None where nothing does, as for what a notebook defines."""
+    """The name that tells a check from all others, in every program; None where nothing does, as for what a notebook
+    defines."""
     if check is None:
         return ""
     module, name = getattr(check, "__module__", None), getattr(check, "__qualname__", "")

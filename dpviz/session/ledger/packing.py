@@ -33,7 +33,7 @@ def packed(text: str) -> str | bytes:
 
 
 def unpacked(found: object) -> object:
-    """The text of what a file keeps. What is no packed text is given back for whoever reads it to refuse."""
+    """The text of what a file keeps. Text that is not packed is given back for its reader to refuse."""
     if not isinstance(found, bytes) or found[:1] != _MARK:
         return found
     content, unpacking = found[1:-_CHECK], zlib.decompressobj(_WINDOW, zdict=_words())

@@ -313,7 +313,7 @@ _OWN = 44
 
 _SIGNED = f"""set_config('application_name', left(current_setting('application_name'), {_OWN})
                               || to_char(clock_timestamp() AT TIME ZONE 'UTC', '" since "HH24:MI:SS" UTC"'), true)"""
-"""What the program calls itself until its transaction ends: others may see no time of it but this."""
+"""The name of the program until its transaction ends: others may see no time of it but this."""
 
 _HOLDER = """
 SELECT activity.usename, activity.application_name, activity.pid,
@@ -325,7 +325,7 @@ WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid = %s::bigin
 
 
 def _program() -> str:
-    """What this process calls itself at the server, where its colleagues see it: who it runs for, and where."""
+    """The name of this process at the server, where its colleagues see it: who it runs for, and where."""
     login_, host = login()[:12], platform.node().partition(".")[0]
     name = f"dpviz {login_} pid {os.getpid()} on {host}"
     return "".join(one if one.isascii() and one.isprintable() else "?" for one in name)[:_OWN]
@@ -438,7 +438,7 @@ def _undone(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _answers(connection: psycopg.Connection[Any], question: str) -> list[PGresult]:
-    """What the server answers on this connection to some statements; nothing where it does not answer in time."""
+    """The server's answers on this connection to some statements; nothing where it does not answer in time."""
     import psycopg
 
     wire, deadline = connection.pgconn, time.monotonic() + _ANSWER
@@ -515,7 +515,7 @@ _UNREACHED = {
     ),
     "full": ("has no connection left for you", "close a kernel that uses it, or try again later"),
 }
-"""What keeps a connection from a server that may be there later: what is so, and the next step."""
+"""Errors that keep a connection from a server that may be there later: what is so, and the next step."""
 
 _NOT_LET_IN = {
     "password": (
@@ -555,7 +555,7 @@ _NOT_LET_IN = {
         "see that user, password and database are right, and what the server's log says",
     ),
 }
-"""What keeps a connection away until somebody corrects it."""
+"""Errors that keep a connection away until somebody corrects them."""
 
 _WORDS = (
     ("starting", "database system is (starting up|not yet accepting|in recovery)"),
@@ -592,7 +592,7 @@ def _no_connection(called: str, words: str, used_password: bool) -> LedgerError:
 
 
 def _refusal(code: str, called: str) -> LedgerError:
-    """What PostgreSQL said, in the words of a ledger."""
+    """Translate PostgreSQL's error into the words of a ledger."""
     if code == "55P03":
         return store.locked(called)
     if code in ("53100", "53400"):
@@ -629,7 +629,7 @@ def _code(error: BaseException) -> str | None:
 
 
 def _away(error: BaseException) -> bool:
-    """Whether the server is gone, or was not reached. What it had not committed it has forgotten."""
+    """Whether the server is gone, or was not reached. It has forgotten everything that it had not committed."""
     if not isinstance(error, DBAPIError):
         return False
     code = _code(error)

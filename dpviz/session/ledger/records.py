@@ -1,4 +1,4 @@
-"""What is drawn once and kept: the answer to a charge, or to one use of a charge that is open for many.
+"""A record that is drawn once and kept: the answer to a charge, or to one use of a charge that is open for many.
 
 Both are found in the same way, by their key; both are held by the process that draws them, and lost with it.
 """
@@ -31,12 +31,12 @@ LEASE = 120
 """For how many seconds another machine believes in a draw that is not renewed."""
 
 DRAWING: set[tuple[str, RecordId]] = set()
-"""What this process draws, through whichever ledger object: the token of its owner, and the place."""
+"""The draws of this process, through whichever ledger object: the token of its owner, and the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRecord:
-    """What an entry and a use have in common.
+    """The fields that an entry and a use share.
 
     number  1, 2, 3 ... in the order of charging; of a use: in the order of reserving
     key     the digest that the answer is found under
@@ -96,7 +96,7 @@ class Entry(LedgerRecord):
         What was charged for; public.
     status : str
         "pending": being drawn now, by this process where `mine`; "open": there to be used; "lost": charged, and nobody
-        draws it any more; "done", "cancelled" or "failed". Whatever the status, the charge counts.
+        draws it any more; "done", "cancelled" or "failed". The charge counts at any status.
     opened : str
         When it was charged, UTC.
     closed : str or None
@@ -163,14 +163,15 @@ class RecordStatements(Generic[SomeRecord]):
         self._columns = [column.name for column in index.columns]
 
     def where(self, record_id: RecordId) -> dict[str, int]:
-        """What the statements about one draw ask for."""
+        """The key of the statements about one draw."""
         of, at = record_id
         return {"of": of, "at": at} if "entry" in self.names else {"of": of}
 
     def fetch(
         self, connection: Connection, query: Statement, by: Owner, audit: Audit, **where: object
     ) -> list[SomeRecord]:
-        """What is found, the latest first, as `by` sees it, once the index and the rows are seen to be the chain's."""
+        """The record found, the latest first, as `by` sees it, once the index and the rows are seen to be the
+        chain's."""
         return [self._read(record, by, audit) for record in query.all(connection, **where)]
 
     def _read(self, record: Sequence[Any], by: Owner, audit: Audit) -> SomeRecord:
@@ -263,7 +264,7 @@ def on_chain(row: Row, audit: Audit) -> Row:
 
 
 def record_id_of(row: Row) -> RecordId:
-    """What a row is about, where it is about an entry or a use."""
+    """The entry or use that a row is about, where it is about one."""
     content = row.content
     number = content.get("number", 0)
     return (content["entry"], number) if "entry" in content else (number, 0)

@@ -1,4 +1,5 @@
-"""What may stand in a ledger's database: the tables and indexes that dpviz makes, as it makes them, and nothing else.
+"""The objects that may stand in a ledger's database: the tables and indexes that dpviz makes, as it makes them, and
+nothing else.
 
 A trigger can swallow a row, a view can show other rows than are there, a changed table can drop what does not fit. So
 each thing that dpviz did not make is refused by its name.
@@ -21,10 +22,10 @@ _OLDER = (
     """CREATE TABLE lease (number INTEGER NOT NULL, token VARCHAR(64) NOT NULL, place TEXT NOT NULL,
        pid BIGINT NOT NULL, born TEXT NOT NULL, until BIGINT NOT NULL, PRIMARY KEY (number))""",
 )
-"""What ledgers of format 1 have besides, and a newer dpviz leaves where it is."""
+"""Objects that ledgers of format 1 have besides, and a newer dpviz leaves where they are."""
 
 _OWN = re.compile(r"sqlite_(autoindex_(chain|blob|entry|use|draw|lease)_\d+|stat[134])\Z")
-"""What SQLite itself puts into a database."""
+"""Objects that SQLite itself puts into a database."""
 
 
 def check_sqlite(connection: Connection) -> None:

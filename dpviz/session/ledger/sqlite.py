@@ -1,6 +1,6 @@
 """A ledger in one SQLite file, with a rollback journal. Everything particular to SQLite is here.
 
-What is committed stands in the ledger's file itself. The journal beside it is there for the time of one write only: a
+Committed rows stand in the ledger's file itself. The journal beside it is there for the time of one write only: a
 journal that is lost while a killed write waits to be undone leaves a file that is refused, never one that forgets a
 charge. A ledger of an older dpviz, which kept its last writes in a log, is brought into this form when it is opened.
 
@@ -117,7 +117,7 @@ class File:
 
     @contextlib.contextmanager
     def copied(self, copy: Callable[[Path], None]) -> Iterator[SqliteStore]:
-        """What `copy` writes into a draft, to be looked at; if nothing is said against it, it appears here whole."""
+        """The draft that `copy` writes, to be looked at; if nothing is said against it, it appears here whole."""
         try:
             with self._appearing() as draft:
                 copy(draft)
@@ -155,7 +155,7 @@ class File:
                 os.close(folder)
 
     def refusal(self, error: OSError) -> LedgerError:
-        """What the operating system said of a file, in the words of a ledger."""
+        """Translate the operating system's error about a file into the words of a ledger."""
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return store.full(str(self))
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -462,7 +462,7 @@ def _size(path: Path) -> int:
 
 
 def _unfinished(path: Path) -> Path | None:
-    """What stands beside a ledger and belongs into it: a log, or a journal that was not gone through to its end."""
+    """Files that stand beside a ledger and belong into it: a log, or a journal that was not gone through to its end."""
     log, journal = (path.with_name(path.name + end) for end in ("-wal", "-journal"))
     if _size(log):
         return log
@@ -551,7 +551,7 @@ def no_ledger(path: Path, what: str) -> LedgerFormat:
 
 
 def _refusal(code: int | None, path: Path) -> LedgerError:
-    """What SQLite said, in the words of a ledger."""
+    """Translate SQLite's error into the words of a ledger."""
     if code in _BUSY:
         return store.locked(str(path))
     if code == sqlite3.SQLITE_FULL:

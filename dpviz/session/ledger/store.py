@@ -1,7 +1,7 @@
-"""The database under a ledger: whole transactions, durable before they return. What all databases share is here.
+"""The database under a ledger: whole transactions, durable before they return. Code that all databases share is here.
 
 A writer holds the ledger's one write lock from its start, so a check and the charge that rests on it are one step for
-all processes. What is particular to a database is in a file of its own: `sqlite`, `postgres`.
+all processes. Code particular to a database is in a file of its own: `sqlite`, `postgres`.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class LedgerLocation(Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells it from every other place, without a password. It is shown to nobody."""
+        """The text that tells it from every other place, without a password. It is shown to nobody."""
 
     def exists(self) -> bool:
-        """Whether something is there. What cannot be a ledger whatever it holds is refused here."""
+        """Whether something is there. A place that can never hold a ledger is refused here."""
 
     def create(self, fill: Callable[[Connection], object]) -> bool:
         """Make a ledger with what `fill` writes, whole or not at all. Where another was first, theirs stays: False."""
@@ -76,7 +76,7 @@ class LedgerLocation(Protocol):
         """The database there, to work with."""
 
     def beside(self) -> Beside:
-        """What lies where the note of how far a ledger had come belongs; `ABSENT` where there is no such place."""
+        """The file in the place of the note of how far a ledger had come; `ABSENT` where there is no such place."""
 
 
 class Store:
@@ -218,7 +218,7 @@ class Store:
 
     @property
     def called(self) -> str:
-        """What to call it in a message."""
+        """The name for it in a message."""
         return self._called
 
     def prepare(self) -> None:
@@ -238,7 +238,7 @@ class Store:
         """After a commit and before anything rests on it: refuse where it went to what is no longer in its place."""
 
     def noted(self) -> Note | None:
-        """How far the ledger had come when somebody last noted it outside the database. Ask before looking."""
+        """The last row noted outside the database. Ask before looking."""
         return None
 
     def note(self, row_: tuple[int, str], *, anew: bool = False) -> None:
@@ -255,7 +255,8 @@ class Store:
         """The same at every look, where that costs next to nothing."""
 
     def refusal(self, error: Exception) -> tuple[LedgerError, bool]:
-        """What the database said, in the words of a ledger and without the statement; and whether to try again."""
+        """Translate the database's error into the words of a ledger and without the statement; and whether to try
+        again."""
         raise NotImplementedError
 
     def patience(self, failure: LedgerAway, asked: float | None) -> float:
@@ -270,7 +271,7 @@ class Store:
         return login()
 
     def check(self, connection: Connection) -> None:
-        """What the database itself can say about its state."""
+        """The faults that the database itself reports of its state."""
 
     def copy_to(self, path: Path) -> None:
         """Copy the present state, however many write meanwhile, into the empty file `path`, as an SQLite ledger."""

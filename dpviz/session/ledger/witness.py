@@ -1,4 +1,4 @@
-"""What stands in the file beside a ledger that also keeps the turns: how far it had come, and who holds it.
+"""The content of the file beside a ledger that also keeps the turns: how far it had come, and who holds it.
 
 The note of how far says which chain it is about, the number of its last row and that row's hash. It is written after
 a row is durable, so it is never ahead of the ledger: a ledger that is behind it was put back from a copy. `beside` says
@@ -29,7 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """How far a ledger had come: the hash of its first row, and number and hash of its last."""
+    """The last row of a ledger at some time: the hash of its first row, and number and hash of its last."""
 
     chain: str
     seq: int
@@ -87,7 +87,7 @@ def noted(path: Path) -> Note | None:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What lies where the note of a ledger belongs.
+    """The file in the place of the note of a ledger.
 
     state  "absent"; "noted": `note` says how far a ledger had come; "emptied": it says nothing any more; "held":
            somebody took turns and noted nothing yet; "other": what is no note of ours, as `what` says
@@ -102,7 +102,7 @@ ABSENT: Final = Beside("absent")
 
 
 def beside(path: Path) -> Beside:
-    """What lies where the note of a ledger belongs."""
+    """The file in the place of the note of a ledger."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -129,7 +129,7 @@ def beside(path: Path) -> Beside:
 
 @lru_cache(maxsize=16)
 def note_of(text: bytes) -> Note | None:
-    """What these bytes note. They are read from the file each time; only what they mean is kept."""
+    """Read the note in these bytes. They are read from the file each time; only what they mean is kept."""
     try:
         found = Note(**_record(text))
     except (ValueError, TypeError):
