@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OPENINGS = ("What", "Whatever", "Whoever", "So many", "So often", "That of which", "Of which", "How far")
-"""First words of a sentence after which its subject is a clause. Questions, which end with a question mark, may."""
+"""First words of a sentence after which its subject is a clause. Questions, which hold a question mark, may."""
 
 BEGINS = re.compile(rf"(?:{'|'.join(OPENINGS)}) .")
 PARAGRAPH = re.compile(r"\n\s*\n|\n-{3,}\n|\n\s*(?=[-*] )")
@@ -36,7 +36,7 @@ def sentences(text: str) -> Iterator[str]:
 
 def hidden(text: str) -> list[str]:
     """The sentences of a text that hide their subject."""
-    return [one for one in sentences(text) if BEGINS.match(one) and not one.endswith("?")]
+    return [one for one in sentences(text) if BEGINS.match(one) and "?" not in one]
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
