@@ -78,7 +78,7 @@ export function logarithmsOf(bits: readonly number[], p: number, raised: number,
 }
 
 export interface Estimate {
-    /** What is climbed: the prefix sums, or logarithms of likelihoods. */
+    /** The values that are climbed: the prefix sums, or logarithms of likelihoods. */
     heights: number[];
     peaks: number[];
     /** The estimate, as a sum of places and their number. */
@@ -86,7 +86,7 @@ export interface Estimate {
     count: number;
 }
 
-/** What a row of bits says of its value, by one of three estimators. With no flips only the bits themselves count. */
+/** Estimate the value of a row of bits by one of three estimators. With no flips only the bits themselves count. */
 export function estimateOf(bits: readonly number[], estimator: string, p: number, raised: number, cleared = 0): Estimate {
     const paper = estimator === "paper" || p === 0;
     const heights = paper ? walkOf(bits) : logarithmsOf(bits, p, raised, cleared);

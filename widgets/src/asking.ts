@@ -1,5 +1,5 @@
 /**
- * What a reader asks of an answer by picking bars: the sum over a stretch of them, and which of two is larger.
+ * Questions about an answer that a reader asks by picking bars: the sum over a stretch of them, and which of two is larger.
  *
  * The kernel answers from what is stored, free; the latest question wins. Without a kernel nothing is guessed: the page
  * says where to ask.
@@ -42,14 +42,14 @@ const readAnswer = shape({ rows: list(readRow), leader: maybe(text), rests_on: t
 export type AskedRow = Read<typeof readRow>;
 type Answer = Read<typeof readAnswer>;
 
-/** What is asked: a paid answer, and the names of its rows as a reader sees them. */
+/** The question: a paid answer, and the names of its rows as a reader sees them. */
 export type AskedOf = Pick<Result, "adds_up" | "together" | "nouns" | "beta" | "number"> & { labels: Texts };
 
 /** How a view calls its rows, and what a stretch is of. */
 export interface Words {
-    /** What is picked: "bars". */
+    /** The bars that are picked: "bars". */
     rows: string;
-    /** What one of two that are compared is called over its box. */
+    /** The heading over one of two bars that are compared. */
     one: string;
     /** How, in a sentence or two. */
     hint: string;

@@ -1,6 +1,5 @@
 /**
- * A view's model as its program sees it. What the views of one model show stands on a board, a model of its own, so that
- * it is sent and saved once; long texts come packed. Here they are one model, whose texts can be read.
+ * A view's model as its program sees it. The values that the views of one model show stand on a board, a model of its own, so that they are sent and saved once; long texts come packed. Here they are one model, whose texts can be read.
  *
  * Unpacking takes a moment, so everything is heard in the order in which it came: a reply waits for the text before it.
  */
@@ -8,7 +7,7 @@
 import { unpacked } from "./packed";
 import type { Model } from "./host";
 
-/** What stands on the board. */
+/** The content of the board. */
 const SHOWN = ["sheet", "state", "buffers", "drawn", "result", "lesson", "pulse", "views"];
 
 type Listener = (...args: never[]) => void;
@@ -32,7 +31,7 @@ export class Opened implements Model {
     readonly #texts = new Map<string, unknown>();
     readonly #heard = new Map<string, Set<Listener>>();
     readonly #own: (() => void)[] = [];
-    /** What came before, where some of it still has to be unpacked. */
+    /** The earlier messages, where some of them still have to be unpacked. */
     #line: Promise<void> = Promise.resolve();
     #waiting = 0;
 

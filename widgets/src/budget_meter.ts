@@ -155,7 +155,7 @@ export function budgetMeter(store: SessionStore): Component {
         });
     }
 
-    /** What a reader must know of the ledger beside its numbers. Nothing here is drawn anew unless it changed. */
+    /** Facts about the ledger that a reader must know beside its numbers. Nothing here is drawn anew unless it changed. */
     function drawNotices(state: State): void {
         const { entries } = state;
         const many = people(state).size > 1;

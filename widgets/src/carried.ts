@@ -1,4 +1,4 @@
-/** What a report carries of an answer to look-ups, and how its page answers for keys by itself. */
+/** The part of an answer to look-ups that a report carries, and how its page answers for keys by itself. */
 
 import { carriedBuckets } from "./carried_buckets";
 import type { Carried } from "./carried_keys";
@@ -11,7 +11,7 @@ import { quoted, shown } from "./words";
 /** An answer for keys with nobody to ask. */
 export interface Offline {
     read: ReadPoints;
-    /** What the file carries, in a sentence. */
+    /** Describe in a sentence what the file carries. */
     words: string;
     /** The keys it answers, each a text for each column, where it answers only some. */
     points: readonly (readonly string[])[] | null;
@@ -19,7 +19,7 @@ export interface Offline {
 
 type Opened = (content: Record<string, unknown>, arrays: ReadonlyMap<string, Uint8Array>) => Carried;
 
-/** What reads a structure, by its kind. */
+/** The reader of a structure, by its kind. */
 const KINDS: Record<string, Opened> = {
     sketch: carriedSketch,
     "signed-sketch": carriedSketch,

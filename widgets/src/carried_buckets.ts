@@ -25,7 +25,7 @@ export function carriedBuckets(content: Record<string, unknown>, arrays: Readonl
     const top = product(fraction(BigInt(head.cap)), keys.step);
     const bottom = head.signed ? subtract(ZERO, top) : ZERO;
 
-    /** What a bucket holds, in whole steps: a number of 1, 2, 4 or 8 bytes, the little end first. */
+    /** The content of a bucket, in whole steps: a number of 1, 2, 4 or 8 bytes, the little end first. */
     function held(at: number): bigint {
         let number = 0n;
         for (let i = each - 1; i >= 0; i -= 1) number = (number << 8n) | BigInt(buckets![each * at + i]!);

@@ -9,7 +9,7 @@ import { exactly, fraction, product, type Fraction } from "./exact";
 import { readBar } from "./protocol";
 import { exact, flag, list, shape, table, text, wrong } from "./readers";
 
-/** What is read off one key. */
+/** The reading of one key. */
 export interface LookedUp {
     value: string;
     low: string;
@@ -38,7 +38,7 @@ const readHeader = shape({
 export interface Found {
     /** A number of 64 bits. */
     key: bigint;
-    /** What is kept of it, in the unit of the question; null where it is to be read off the structure. */
+    /** The value kept for it, in the unit of the question; null where it is to be read off the structure. */
     kept: Fraction | null;
 }
 

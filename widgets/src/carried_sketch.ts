@@ -23,13 +23,13 @@ const readHeader = shape({
 type Head = Read<typeof readHeader>;
 type Ends = [Fraction | null, Fraction | null];
 
-/** What an estimate says of a value, which differs from one encoding to the next. */
+/** The meaning of an estimate, which differs from one encoding to the next. */
 interface Scale {
     /** The value in steps that so many bits stand for. */
     steps(bits: Fraction): Fraction;
     /** The ends of the interval of an estimate, in the unit of the question; an open one is null. */
     ends(estimate: { bits: Fraction; value: Fraction }, half: Fraction, level: { reader: string; beta: string }): Ends;
-    /** How far a value may be off that is kept beside the bits, in the unit of the question. */
+    /** The error of a value that is kept beside the bits, in the unit of the question. */
     kept(half: Fraction, beta: string): Fraction;
 }
 
@@ -81,7 +81,7 @@ export function carriedSketch(content: Record<string, unknown>, arrays: Readonly
     };
 }
 
-/** Bits that are all worth the same. What reaches the largest value that they can stand for is open. */
+/** Bits that are all worth the same. A bound that reaches the largest value that they can stand for is open. */
 function even({ columns, halves, worth }: Head, step: Fraction): Scale {
     const { n, d } = exactly(worth);
     const top = product(fraction(BigInt(columns) * d, n), step);

@@ -8,7 +8,7 @@
 import { approximate, compare, exactly, type Fraction } from "./exact";
 import { exact, list, maybe, oneOf, shape, text, whole, wrong, type Read, type Reader } from "./readers";
 
-/** So many rows a page takes. */
+/** The most rows that a page takes. */
 const MOST_ROWS = 2_000_000;
 
 export interface Texts {

@@ -3,11 +3,11 @@
 import { LETTERS } from "./letters";
 import { exact, list, maybe, shape, table, text, whole, wrong, type Read } from "./readers";
 
-/** So many draws are played; in each a bin is at one of as many equally likely levels. */
+/** The draws that are played; in each a bin is at one of as many equally likely levels. */
 export const DRAWN = 50;
 const MOST = 5;
 
-/** What a bin reads at each level, or in each draw; null where it is not shown. */
+/** The reading of a bin at each level, or in each draw; null where it is not shown. */
 export type Reads = readonly (number | null)[];
 
 const readShape = shape({ badge: text, names: list(text), counts: list(whole), luck: list(text), reads: table(list(maybe(list(text)))) });
@@ -38,7 +38,7 @@ export function readDraws(value: unknown, where: string): Draws {
 }
 
 /**
- * What each bin reads at each level: at how many it is not shown, the least that is shown, and the steps from one level
+ * The reading of each bin at each level: at how many it is not shown, the least that is shown, and the steps from one level
  * to the next. Without steps it reads what the last bin that has them reads, moved by the difference of their counts.
  */
 export function tablesOf(counts: readonly number[], texts: readonly string[], where = "draws"): Reads[] {
@@ -62,7 +62,7 @@ export function tablesOf(counts: readonly number[], texts: readonly string[], wh
     });
 }
 
-/** What one draw does to the order of counts, the largest first. A bin that is not shown is below all that are. */
+/** The effect of one draw on the order of counts, the largest first. A bin that is not shown is below all that are. */
 export interface Order {
     /** For each bin whether a smaller count reads more, or a larger one less. */
     moved: boolean[];

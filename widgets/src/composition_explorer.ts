@@ -1,4 +1,4 @@
-/** What k steps cost together by every rule; Figure 1; and where Gumbel or Laplace noise makes the cheaper list. */
+/** The price of k steps together by every rule; Figure 1; and where Gumbel or Laplace noise makes the cheaper list. */
 
 import { axisSlider } from "./axis_slider";
 import { linesChart } from "./charts/lines";

@@ -1,5 +1,5 @@
 /**
- * What agrees with itself and is nearest to noisy counts: two passes over a tree, or pooling of sorted counts.
+ * The consistent values nearest to noisy counts: two passes over a tree, or pooling of sorted counts.
  *
  * Post-processing of numbers that are on the page already, in exact fractions, digit for digit what `dpviz.fitting`
  * gives (`fixtures/consistency.json` holds both to the same answers). Hay, Rastogi, Miklau, Suciu 2010.

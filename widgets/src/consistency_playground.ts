@@ -17,7 +17,7 @@ const [SORTED, EDITED] = ["sorted", "edited"];
 const TALL = 240;
 /** Fractions with more digits are told as a number nearby, with the fraction behind it. */
 const [LONGEST, SHORT, BOXED] = [24, 12, 7];
-/** So many sentences about what does not agree are written out. */
+/** The most sentences about inconsistencies that are written out. */
 const TOLD = 8;
 const WHOLE = /^[-\u2212]?\d{1,15}$/;
 
@@ -29,7 +29,7 @@ interface Fit {
     noisy: Fraction[];
     fitted: Fraction[];
     blocks: Block[];
-    /** What does not agree among the noisy values, in words, and the rows that it concerns. */
+    /** The inconsistencies among the noisy values, in words, and the rows that they concern. */
     broken: { words: string; row: number }[];
     sums: ReadonlyMap<number, Fraction>;
     sensitivity: string;
@@ -179,7 +179,7 @@ export function consistencyPlayground(store: Explorer<ConsistencySheet>): Compon
         redraw();
     }
 
-    /** What stands on the screen, from the counts, the noise and what was typed. */
+    /** The state of the screen, from the counts, the noise and what was typed. */
     function fitOf(sheet: ConsistencySheet, point: ConsistencyPoint, seed: string): Fit {
         const tree = structure === SORTED ? null : treeOf(Number(structure), counts.length);
         const sorted = [...counts].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
@@ -466,6 +466,6 @@ function violations({ tree, broken, truth }: Fit): string {
         : `Noisy: ${of === 1 ? "the one sum does" : `${count} of ${of} sums ${count === 1 ? "does" : "do"}`} not hold. Fitted: every sum holds exactly.`;
 }
 
-/** What stands on the screen, in a sentence: the picture's title, and what is read out after a change. */
+/** The state of the screen, in a sentence: the picture's title, and what is read out after a change. */
 const finding = (fit: Fit): string =>
     `${violations(fit)} Squared error ${near(squaredError(fit.noisy, fit.truth))} noisy, ${near(squaredError(fit.fitted, fit.truth))} fitted.`;

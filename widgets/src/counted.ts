@@ -33,7 +33,7 @@ const readCounts = shape({
     list: maybe((_, where) => wrong(where, "left out where the answer is no list")),
     clamp: shape({ low: maybe(exact), high: maybe(exact) }),
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
-    /** How far one bin is off 80 and 50 times in 100. */
+    /** The error of one bin 80 and 50 times in 100. */
     strips: maybe(list(exact)),
 });
 

@@ -10,7 +10,7 @@ import type { SessionStore } from "./session_store";
 
 type Column = State["columns"][number];
 
-/** What is wrong with the fields, and in which of them. */
+/** The fault in the fields, and in which of them it is. */
 interface Wrong {
     words: string;
     at: HTMLElement;
@@ -173,7 +173,7 @@ function binFields(column: Column, beyond: boolean): BinFields {
 const button = (name: string, onclick: () => void): HTMLButtonElement =>
     h("button", { type: "button", class: "dp-button", onclick }, name);
 
-/** What stands in a refusal after the column's name, where it is about what stands for any other cell. */
+/** The part of a refusal after the column's name, where it is about the label of any other cell. */
 const OTHERWISE = ", any other cell";
 /** A refusal of where times end, which is the second box. */
 const THE_END = /^(the )?end must /;

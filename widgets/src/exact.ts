@@ -10,7 +10,7 @@ export const ZERO: Fraction = { n: 0n, d: 1n };
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 const RATIO = /^([+-]?\d+) *\/ *(\d+)$/;
-/** What the kernel writes is at most so long, and what a person types. */
+/** The longest text that the kernel writes, and that a person types. */
 const LONGEST = 4000;
 const LONGEST_TYPED = 200;
 /** A decimal has at most so many places; a number that needs more is written as a fraction. */
@@ -88,7 +88,7 @@ export function compare(a: Fraction, b: Fraction): -1 | 0 | 1 {
 export const equal = (a: Fraction, b: Fraction): boolean => a.n === b.n && a.d === b.d;
 export const least = (a: Fraction, b: Fraction): Fraction => (compare(a, b) <= 0 ? a : b);
 
-/** What is left after a price, as text, or null where it does not reach. */
+/** The remainder after a price, as text, or null where it does not reach. */
 export function leftAfter(left: string, price: string): string | null {
     const rest = subtract(exactly(left), exactly(price));
     return rest.n < 0n ? null : format(rest);

@@ -25,13 +25,13 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
     settled = true;
     /** Why a move did not happen. */
     fault: string | null = null;
-    /** What was typed into the box of an axis and refused, and why: told at that box, which keeps it. */
+    /** The text typed into the box of an axis and refused, and why: told at that box, which keeps it. */
     mistyped: { name: string; typed: string; words: string } | null = null;
 
     readonly #readSheet: (value: unknown) => S;
     /** The axis that was moved last. */
     #last: string | null = null;
-    /** What was typed for it; null where it was moved. */
+    /** The text typed for it; null where it was moved. */
     #typed: string | null = null;
     /** The reader has moved on from the sheet, and the kernel has not followed: no sheet moves the sliders. */
     #ahead = false;
@@ -106,7 +106,7 @@ export class Explorer<S extends Sheet<Point>> extends ViewStore {
         else this.set(name, value, typed);
     }
 
-    /** What was typed into the box of an axis is taken back. */
+    /** The text typed into the box of an axis is taken back. */
     forgive(name: string): void {
         if (this.mistyped?.name !== name) return;
         this.mistyped = null;

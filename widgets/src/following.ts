@@ -69,7 +69,7 @@ export class Following {
         }
     }
 
-    /** What is on show was the ledger's word at this time. */
+    /** Record that the state on show was the ledger's word at this time. */
     seen(asof: string, fault = ""): void {
         if (asof > this.#asof) this.#asof = asof; // UTC, in one form: the later text is the later time
         if (this.#users > 0) this.#heard = Date.now();
@@ -118,7 +118,7 @@ const ENDED: Partial<Record<Entry["status"], string>> = {
     failed: "failed; its price stays spent",
 };
 
-/** What others did to the ledger between two states, as one sentence or two for those who do not see the meter. */
+/** The changes of others to the ledger between two states, as one sentence or two for those who do not see the meter. */
 export function news(before: State, after: State): string {
     if (before.kernel !== after.kernel || after.budget === null) return "";
     const old = new Map(before.entries.map((entry) => [entry.number, entry.status]));

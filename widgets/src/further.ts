@@ -10,7 +10,7 @@ import { quoted, shown } from "./words";
 
 const COUNTS = ["1", "10", "100"];
 
-/** So many columns are listed; Python has all. */
+/** The most columns that are listed; Python has all. */
 const MOST = 60;
 
 const readDrawn = shape({ version, number: maybe(whole), key: text, columns: list(text), records: list(list(text)), drawn: whole });
@@ -79,7 +79,7 @@ export function furtherField(result: Result, { further, gone }: Surroundings): F
         show(fault, wrong !== "");
     }
 
-    /** What was drawn last, where that was from this answer. */
+    /** The records drawn last, where they were from this answer. */
     function latest(): Drawn | null {
         const value = further?.drawn() ?? null;
         if (value === null) return null;

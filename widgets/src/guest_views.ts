@@ -22,7 +22,7 @@ const THEME = {
     teaching: "var(--dp-violet)",
 } as const;
 
-/** What a bundle draws with: it brings nothing of the page along. */
+/** The tools that a bundle draws with: it brings nothing of the page along. */
 export const TOOLS = {
     dom: { h, s, setText, setAttribute, newId, dataTable },
     words: { shown, often, spread, kindOf },
@@ -58,7 +58,7 @@ export class Views {
         return () => this.#offers.delete(offer);
     }
 
-    /** What is on offer for these kinds has changed; the views of all others stay, with what was typed into them. */
+    /** The offer for these kinds has changed; the views of all others stay, with what was typed into them. */
     renew(kinds: Iterable<string>): void {
         for (const kind of kinds) this.#guests.delete(kind);
         this.#changed();

@@ -1,4 +1,4 @@
-/** What every program of the page is: a `render` that puts a component on its store and joins both to the host's model. */
+/** The host that every program of the page has: a `render` that puts a component on its store and joins both to the host's model. */
 
 import type { Component } from "./component";
 import type { Channel, HostStatus } from "./kernel";
@@ -30,7 +30,7 @@ export interface Program {
 
 const TRAITS = ["sheet", "state", "buffers", "drawn", "result", "lesson", "pulse"] as const;
 
-/** What JupyterLab's manager says of its kernel; other hosts may not say. */
+/** The report of JupyterLab's manager on its kernel; other hosts may not say. */
 function hostStatus(model: Model): HostStatus {
     const manager = model.widget_manager;
     if (typeof manager !== "object" || manager === null || !("kernel" in manager)) return "unknown";

@@ -173,7 +173,7 @@ function difference(steps: readonly Step[], others: readonly Step[]): Step[] {
 
 const farthest = (steps: readonly Step[]): string => shown(String(Number(Math.max(...steps.map(({ value }) => Math.abs(value))).toFixed(1))));
 
-/** What the point says, in a sentence: the title of the picture, and what is read out after a move. */
+/** Describe the point in a sentence: the title of the picture, and what is read out after a move. */
 function finding(point: IsotonicPoint): string {
     const { errors, fitted, at } = point;
     const blocks = `${shown(String(fitted.length))} ${fitted.length === 1 ? "block" : "blocks"}`;

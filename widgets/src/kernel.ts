@@ -10,7 +10,7 @@ export type AskName = "plan" | "after" | "release" | "cancel" | "status" | "show
  */
 export type Health = "unknown" | "ready" | "busy" | "gone";
 
-/** What the host of the page says of its kernel, where it can. */
+/** The report of the page's host on its kernel, where there is one. */
 export type HostStatus = "idle" | "busy" | "dead" | "unknown";
 
 export interface Channel {
@@ -50,7 +50,7 @@ export class Kernel {
     #watch: ReturnType<typeof setInterval> | null = null;
     #pulse: ReturnType<typeof setInterval> | null = null;
     #lost = false;
-    /** What ids begin with: other pages ask the same kernel. */
+    /** The prefix of ids: other pages ask the same kernel. */
     readonly #page = nonce();
     #last = 0;
     #probed = 0;

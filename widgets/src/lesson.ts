@@ -57,7 +57,7 @@ export function readLesson(value: unknown): Lesson | null {
 /** How a bin that was picked fares in one draw. */
 export const misses = (missed: Missed | null, column: number): boolean => missed?.columns.includes(column) === true;
 
-/** What a lesson stands on: the kernel, and how to tell whoever looks. */
+/** The state that a lesson stands on: the kernel, and how to tell whoever looks. */
 interface Ground {
     readonly kernel: Kernel;
     take(trait: string, value: unknown): void;
@@ -74,7 +74,7 @@ export class Lessons {
     /** How many draws were asked for and have not come; empty where none were. */
     asked = "";
     fault: string | null = null;
-    /** What was on show is gone: the button that draws wants the focus. */
+    /** The draw on show is gone: the button that draws wants the focus. */
     wantsFocus = false;
     readonly #ground: Ground;
 
@@ -170,7 +170,7 @@ export function onePicked({ lesson, at, picked }: Lessons): string {
 
 const ofDraws = (held: number, of: number): string => `${held} of ${of} ${of === 1 ? "draw" : "draws"}`;
 
-/** What is read aloud of the draw on show. */
+/** The text read aloud about the draw on show. */
 export function spoken(lessons: Lessons): string {
     if (!isCounted(lessons.lesson)) return `Drawn; the draw is shown below.`;
     return `Draw ${lessons.at}. Any one bin: ${anyOne(lessons)}. All at once: ${allAtOnce(lessons)}.`;

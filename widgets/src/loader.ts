@@ -1,11 +1,10 @@
 /**
- * What every widget carries: where its program is, and how to run it.
+ * The loader that every widget carries: where its program is, and how to run it.
  *
  * The program is a model of its own, one in a kernel for all widgets that need it, so that a page is sent it once and a
- * saved notebook holds it once. On a page it is run once: whoever brings the same text gets the same module. What a
- * widget shows stands on a board, which is such a model, too.
+ * saved notebook holds it once. On a page it is run once: whoever brings the same text gets the same module. The values that a widget shows stand on a board, which is such a model, too.
  *
- * What is drawn follows these models. A script on the page can rewrite them, and the kernel then says what they are, one
+ * The drawing follows these models. A script on the page can rewrite them, and the kernel then says what they are, one
  * after the other: a view that was drawn in between is drawn again.
  */
 
@@ -50,7 +49,7 @@ async function render({ model, el }: { model: Model; el: HTMLElement }): Promise
     let leave: () => void = () => undefined;
     let opened: Opened | null = null;
 
-    /** What this model holds, now and whenever it changes. */
+    /** Follow the content of this model, now and whenever it changes. */
     async function bring(reference: unknown): Promise<unknown> {
         const held = await heldBy(model, reference);
         if (!watched.has(held)) {

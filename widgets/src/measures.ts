@@ -54,6 +54,6 @@ export function said(measures: readonly Measure[], errors: ReadonlyMap<string, B
     return parts.filter((part) => part !== null).join(", ");
 }
 
-/** What a release at this point would take, where that is worth a warning before it is paid. */
+/** The time and space of a release at this point, where that is worth a warning before it is paid. */
 export const slowness = (point: Point | null): string =>
     point === null || !point.cost.slow ? "" : `This would be slow: ${point.cost.text}.`;

@@ -357,7 +357,7 @@ function numbersOf(views: readonly View[], measures: readonly Measure[], c: stri
     });
 }
 
-/** What the probe says, in a sentence: who errs least, by each measure. */
+/** Describe the probe in a sentence: who errs least, by each measure. */
 function verdict(views: readonly View[], measures: readonly Measure[], c: string, point: ComparisonPoint): string {
     const answered = views.filter(({ row }) => row.refused === "");
     if (answered.length === 0) return "None of these mechanisms answers this question.";
@@ -375,7 +375,7 @@ function verdict(views: readonly View[], measures: readonly Measure[], c: string
     return parts.length === 0 ? `${where} no error is known.` : `${where}, ${parts.join("; ")}.`;
 }
 
-/** What the lines stand for. */
+/** The meaning of the lines. */
 function keyOf(views: readonly View[], measures: readonly Measure[]): string {
     const lines = measures.map(
         (measure, position) => `${capital(measure.weight)}: ${words(measure)}${bent(views, position) ? ", by its true count" : ", whatever the counts"}.`,

@@ -3,7 +3,7 @@
 import { h, setText, show } from "./dom";
 
 export interface Outcomes {
-    /** What is made up, or public, and what is new in each. */
+    /** The outcomes that are made up, or public, and what is new in each. */
     caption: string;
     /** The same in two or three words, where nothing else above says it. */
     badge?: string;

@@ -1,5 +1,5 @@
 /**
- * What the release pane says and offers, decided in one place from the store alone.
+ * The words and offers of the release pane, decided in one place from the store alone.
  *
  * Every state of it has one entry here, so that the wording can be read, and tested, without a page.
  */
@@ -24,11 +24,11 @@ export interface Button {
     act: Act | null;
     /** The safe answer: it takes the focus where the pane changes under it. */
     safe?: boolean;
-    /** What it does, where that is more, or less, than its label says. */
+    /** The effect, where that is more, or less, than the label says. */
     means?: string;
 }
 
-/** What a press of a button would do. A press that began on another meaning is none (`root.ts`). */
+/** The effect of a press of a button. A press that began on another meaning is none (`root.ts`). */
 export const meaningOf = ({ act, label, means }: Button): string => JSON.stringify([act, means ?? label]);
 
 export interface Panel {
@@ -44,7 +44,7 @@ export interface Panel {
     stored?: Paid;
     /** The field that it is about. */
     field?: "epsilon" | "delta";
-    /** What is asked before it is done: a dialog of this name, described by `text`. */
+    /** The question before it is done: a dialog of this name, described by `text`. */
     asks?: string;
 }
 

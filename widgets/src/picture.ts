@@ -5,7 +5,7 @@ import { s, save } from "./dom";
 import type { Result } from "./protocol";
 import { stemOf } from "./saving";
 
-/** What the style sheet decides. These pass from an element to what is in it… */
+/** The values that the style sheet decides. These pass from an element to what is in it… */
 const INHERITED = [
     "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "stroke-opacity",
     "paint-order", "font-family", "font-size", "font-weight", "font-style", "font-variant-numeric", "text-anchor",
@@ -14,7 +14,7 @@ const INHERITED = [
 const OWN: Record<string, string> = { opacity: "1", "shape-rendering": "auto" };
 const MARGIN = 12;
 const LINE = 16;
-/** So many points of a PNG to one on the page: sharp in print. */
+/** The points of a PNG to one on the page: sharp in print. */
 export const SCALE = 2;
 
 /** The chart in an element, as far as it has one that shows. */
@@ -58,7 +58,7 @@ export function standing(chart: SVGSVGElement, result: Result): SVGSVGElement {
     return picture;
 }
 
-/** What lies behind the chart: the first thing around it that is not transparent. */
+/** The colour behind the chart: the first thing around it that is not transparent. */
 function paperOf(chart: Element): string {
     for (let around: Element | null = chart; around !== null; around = around.parentElement) {
         const { backgroundColor } = getComputedStyle(around);

@@ -6,7 +6,7 @@ import type { Change, SessionStore } from "./session_store";
 export interface PlanBox {
     box: HTMLInputElement;
     fault: HTMLElement;
-    /** What it holds, on show or asked for, where nobody types. */
+    /** The value that it holds, on show or asked for, where nobody types. */
     draw(value: string): void;
 }
 

@@ -143,7 +143,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         odds.element.title = sheet === null ? "" : oddsTip(sheet.question.noun);
     }
 
-    /** How far off the worst of so many look-ups may be, and the number, which a reader may change where a kernel answers. */
+    /** The error of the worst of a number of look-ups, and the number, which a reader may change where a kernel answers. */
     function drawLookUps(point: Point | null): void {
         const measure = store.sheet?.measures.find((one) => one.many !== null) ?? null;
         show(several, measure !== null && point !== null);
@@ -231,7 +231,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     return { element, draw, close: stop };
 }
 
-/** What one bin would be off by once this was paid for and read together with an earlier answer, where that is less. */
+/** The error of one bin once this was paid for and read together with an earlier answer, where that is less. */
 function together({ together: found, beta }: SessionStore): string {
     const errors = found?.errors.get(beta);
     if (found === null || errors === undefined || errors.both === null) return "";

@@ -1,5 +1,5 @@
 /**
- * What kernel and page say to each other (PROTOCOL.md), as types and as checks.
+ * The messages between kernel and page (PROTOCOL.md), as types and as checks.
  *
  * Nothing that comes in is believed before it has been read here: a trait can be written by anybody who can write to
  * the page, and a saved notebook can hold anything. Fields nobody asked for are left out; a missing or malformed one
@@ -26,7 +26,7 @@ export const readHow = oneOf("exact", "bound", "numerical", "simulated");
 /** An error: its size, how it is known, and by which rule; `off` says how far a calculated one may be from the truth. */
 export const readBar = shape({ value: exact, kind: readHow, rule: text, off: maybe(exact), runs: maybe(text) });
 
-/** What can be said of an error, and the words for it, with {value}, {often} and {times} where the numbers go. */
+/** A statement about an error, and the words for it, with {value}, {often} and {times} where the numbers go. */
 export const readMeasure = shape({
     name: text,
     label: text,
@@ -86,7 +86,7 @@ const readWay = shape({
     refused: text,
     rule: maybe(text),
     measure: maybe(readMeasure),
-    /** What it leaves out that the others count, in words. */
+    /** The things that it leaves out and the others count, in words. */
     leaves_out: maybe(text),
     /** The call that pays for it, where no release does: then it is not picked here. */
     opened: maybe(text),
@@ -137,7 +137,7 @@ const readSheetShape = shape({
     places: maybe(countOfBins),
     /** Why a view opened on this mechanism, and not on the usual one. */
     opening: maybe(text),
-    /** What can be said of the error, the most important first: the first two head the plan. */
+    /** Statements about the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
     beta: exact,
@@ -147,7 +147,7 @@ const readSheetShape = shape({
     python: text,
 });
 
-/** What one bin would be off by together with an answer that is there, and what it is off by now; `key` is the plan's. */
+/** The error of one bin together with an answer that is there, and its error now; `key` is the plan's. */
 export const readAfter = shape({
     key: text,
     together: maybe(shape({ number: whole, errors: table(shape({ both: maybe(readBar), now: maybe(readBar) })) })),
@@ -239,7 +239,7 @@ const readStateShape = shape({
     ...readOrders,
 });
 
-/** What every answer tells, of whatever kind. */
+/** The part that every answer tells, of whatever kind. */
 const readHead = shape({
     version,
     kind: text,
@@ -253,7 +253,7 @@ const readHead = shape({
     price: readPrice,
     epsilon: exact,
     axis: text,
-    /** What a point is made of: one text for each. */
+    /** The parts of a point: one text for each. */
     columns: maybe(list(text)),
     nouns: text,
     betas: list(exact),
@@ -262,7 +262,7 @@ const readHead = shape({
     mode: text,
     randomness: text,
     teaching: maybe(readTeaching),
-    /** What an answer of a sub-session used of what was paid; empty for a release of its own. */
+    /** The part of an earlier payment that an answer of a sub-session used; empty for a release of its own. */
     used: maybe(text),
     python: text,
     /** In a report: how to have it, and to plan another, in Python. */
@@ -308,7 +308,7 @@ export type State = Read<typeof readStateShape>;
 export type Budget = NonNullable<State["budget"]>;
 export type Entry = State["entries"][number];
 export type Purse = Read<typeof readPurse>;
-/** What every answer tells has been checked; the view of its kind reads the rest, which nobody else may believe. */
+/** The part that every answer tells has been checked; the view of its kind reads the rest, which nobody else may believe. */
 export type Result = Read<typeof readHead> & { content: Readonly<Record<string, unknown>> };
 export type Refusal = Read<typeof readRefusal>;
 export type Report = Omit<Read<typeof readReportShape>, "releases" | "sheets"> & {
@@ -388,7 +388,7 @@ export type AskStored = (args: Record<string, unknown>) => Promise<Reply>;
 export interface Further {
     /** Have so many more of them drawn, free. */
     draw(count: string): Promise<Reply>;
-    /** What was drawn last from whatever answer, as it came, unchecked. */
+    /** The records drawn last from any answer, as they came, unchecked. */
     drawn(): unknown;
 }
 

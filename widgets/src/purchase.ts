@@ -3,14 +3,14 @@
  *
  * The messages about a purchase may come in any order, and any of them may be lost. So every message names the order,
  * by the id of the message that sent it or by the token that the kernel gave it, and what is about another order
- * changes nothing. Whoever holds a purchase compares it before and after a message to know what to do about it.
+ * changes nothing. The holder of a purchase compares it before and after a message to know what to do about it.
  */
 
 import type { Refusal, Running } from "./protocol";
 
 export type Ending = "released" | "cancelled" | "failed";
 
-/** What is known of the end of an order. */
+/** The end of an order, as far as it is known. */
 export interface End<A> {
     token: string;
     /** The id of the message that ordered it; null where only the token is told. */

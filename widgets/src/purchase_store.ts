@@ -18,7 +18,7 @@ const REST = 400;
 const SILENCE = 2_000;
 const PATIENCE = 10_000;
 
-/** What every state of a kernel tells of its orders. */
+/** The part of every state of a kernel that tells of its orders. */
 export interface Orders {
     readonly kernel: string;
     readonly serial: string | null;
@@ -31,14 +31,14 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
 
     state: S | null = null;
     purchase: Purchase<O, A> = IDLE;
-    /** What another view ordered and a person is about to cancel here: its token. */
+    /** The order of another view that a person is about to cancel here: its token. */
     doubt: string | null = null;
 
     #button = "";
     #restUntil = 0;
     #heardAt = 0;
     #lookedAt = 0;
-    /** What the reader had done when the order was given. */
+    /** The reader's choices when the order was given. */
     #hand = 0;
 
     constructor() {
@@ -56,17 +56,17 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
     protected abstract onState(before: S | null, state: S): void;
     /** The purchase went on. */
     protected abstract onPurchase(before: Purchase<O, A>): void;
-    /** What the button would do, in a text that changes with it. */
+    /** The effect of the button, in a text that changes with it. */
     protected abstract buttonText(): string;
     /** Whether a press would give this order again. */
     protected abstract stands(order: O): boolean;
-    /** What the kernel is sent with an order. */
+    /** The message to the kernel with an order. */
     protected abstract argumentsOf(order: O): Record<string, unknown>;
-    /** What the kernel replied to the order with this id. */
+    /** The kernel's reply to the order with this id. */
     protected abstract onReply(id: string, body: Record<string, unknown>): void;
     /** Whether an order that ended with this entry's number was charged. */
     protected abstract isCharged(number: string | null): boolean;
-    /** What an order that runs came to where a state tells no outcomes. */
+    /** The outcome of a running order where a state tells no outcomes. */
     protected abstract outcomeIn(state: S, running: Running): Outcome | null;
     /** Press the button. */
     abstract press(): void;
@@ -95,12 +95,12 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
         return this.following.asof(this.kernel.health === "gone");
     }
 
-    /** What is chosen is locked to what was ordered while an order is on its way. */
+    /** The choices are locked to those that were ordered while an order is on its way. */
     get locked(): boolean {
         return isOpen(this.purchase);
     }
 
-    /** What the button does changed a moment ago: a press now may have been meant for something else. */
+    /** The effect of the button changed a moment ago: a press now may have been meant for something else. */
     get resting(): boolean {
         return Date.now() < this.#restUntil;
     }
@@ -156,7 +156,7 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
         if (!isOlder(state, before)) {
             this.state = state;
             if (state.running?.token !== this.doubt) this.doubt = null;
-            // What ended elsewhere leaves the button where its Cancel was: a press now was meant for that.
+            // The end of a draw elsewhere leaves the button where its Cancel was: a press now was meant for that.
             if (before?.running != null && state.running === null) this.rest();
             this.onState(before, state);
             if (before !== null && before.kernel !== state.kernel) return;
@@ -168,7 +168,7 @@ export abstract class PurchaseStore<S extends Orders, O, A> extends ViewStore {
         else this.later("settle", this.settleAfter, () => this.#settle());
     }
 
-    /** What the state tells of the order that is on its way: how it ended, or that it runs. */
+    /** The state's word on the order that is on its way: how it ended, or that it runs. */
     #toldOf(): Message<O, A> | null {
         const { purchase, state } = this;
         if (state === null || (purchase.kind !== "sent" && purchase.kind !== "running")) return null;

@@ -19,13 +19,13 @@ const NONE = "";
 const COUNTS = "counts";
 const RECORDS = "records";
 
-/** So many columns are asked by together at most, as the kernel has it. */
+/** The most columns that are asked by together, as the kernel has it. */
 const MOST_COLUMNS = 5;
 
 /** The field for how many parts one unit counts in. */
 const MOST = "most";
 
-/** What may be asked for in each bin, as a reader reads it. */
+/** The aggregates that may be asked for in each bin, as a reader reads them. */
 const ASKS: Record<string, (nouns: string) => string> = {
     [COUNTS]: (nouns) => `counts of ${nouns}`,
     sums: (nouns) => `sums over ${nouns}`,
@@ -40,7 +40,7 @@ type Part = { id: string } | Record<string, unknown>;
 /** A place for bins: the first column (0), those beside it (1, 2, …), or the parts. */
 type Slot = number | "parts";
 
-/** What a question asks for; one that nobody says it of counts. */
+/** The aggregate that a question asks for; one that nobody says it of counts. */
 const asksOf = (question: { asks: string | null } | undefined): string => question?.asks ?? COUNTS;
 
 const partsOf = ({ question }: Sheet): Part[] => (question.factors ?? []).map(({ id }) => ({ id }));
@@ -87,13 +87,13 @@ export function questionRow(store: SessionStore): Component {
         opening,
         fault,
     );
-    /** What is being declared, while the fields are open: for a column in its place, or a record, whose columns are its own. */
+    /** The bins being declared, while the fields are open: for a column in its place, or a record, whose columns are its own. */
     let opened: { asks: string; column: string; slot: Slot } | null = null;
 
     /** Nobody may pay for the plan on show while another question is being declared here. */
     const told = (): void => store.declares(element, opened === null ? null : opened.asks === RECORDS ? "columns of a record are" : `bins of ${opened.column} are`);
 
-    /** What the row is about: the question on show, or the one that is being declared. */
+    /** The subject of the row: the question on show, or the one that is being declared. */
     const what = (): string => opened?.asks ?? asksOf(store.sheet?.question);
 
     /** The questions of one column, or of records, that can be chosen as they are. */
@@ -312,7 +312,7 @@ export function questionRow(store: SessionStore): Component {
 /** `6 bins`, `2 bins in each of 12 parts`. */
 const sizeOf = ({ bins: count, by }: Sheet["question"]): string => bins(count) + (by === null ? "" : ` in each of ${shown(by.size)} parts`);
 
-/** What a place may hold. */
+/** The options of a place. */
 interface Choice {
     free: readonly string[];
     known: (column: string) => readonly Bins[];
@@ -322,7 +322,7 @@ interface Choice {
 interface SlotFields {
     element: HTMLElement;
     column: HTMLSelectElement;
-    /** What it holds, which column's bins are being declared for it, and what it may hold. */
+    /** The choice, which column's bins are being declared for it, and its options. */
     draw(part: { id: string; column: string; text: string } | null, declared: string | null, choice: Choice): void;
 }
 

@@ -380,7 +380,7 @@ function crossover({ curve, estimators }: RangeSheet): string {
     return `Up to about ${shown(String(curve.lengths[at]))} bins, “${bins.label}” errs less; beyond, the ${fitted.label}. `;
 }
 
-/** What the range holds, in a sentence: the title of its chart, and what is read out after a move. */
+/** Describe the range in a sentence: the title of its chart, and what is read out after a move. */
 function finding(sheet: RangeSheet, reading: RangeReading): string {
     const first = sheet.estimators[0]!;
     const row = reading.rows.get(first.name)!;

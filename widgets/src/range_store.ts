@@ -25,7 +25,7 @@ export class RangeStore extends ViewStore {
     fault: string | null = null;
     /** Whether it is about the ends that were typed, which stay in their boxes. */
     mistyped = false;
-    /** What was said of the last range where that is no fault. */
+    /** The words on the last range where that is no fault. */
     remark: string | null = null;
 
     readonly #known = new Map<string, RangeReading>();
@@ -54,7 +54,7 @@ export class RangeStore extends ViewStore {
         if (trait === "sheet") this.#use(readRange(value));
     }
 
-    /** What is told of the last range; `alone` where only for want of a kernel. */
+    /** The words on the last range; `alone` where only for want of a kernel. */
     #say(fault: string | null, remark: string | null = null, alone = false): void {
         [this.fault, this.remark, this.#alone, this.mistyped] = [fault, remark, alone, false];
     }
@@ -104,7 +104,7 @@ export class RangeStore extends ViewStore {
         this.tell();
     }
 
-    /** What was typed is taken back. */
+    /** The typed text is taken back. */
     forgive(): void {
         if (!this.mistyped) return;
         this.#say(null);

@@ -39,7 +39,7 @@ interface Around {
     gone: () => boolean;
 }
 
-/** What the estimators are called, and what each of them is. */
+/** The names of the estimators, and what each of them is. */
 const READERS: Record<string, string> = {
     paper: "paper: mean of the highest places",
     likelihood: "likelihood: most likely values",

@@ -165,7 +165,7 @@ function drawPanel(panel: Panel, askedId: string, resting: boolean, act: Do): Pa
     ];
 }
 
-/** What is told is made anew where it changes: it is read aloud then. */
+/** The words are made anew where they change: it is read aloud then. */
 const noticePart = (notice: NonNullable<Panel["notice"]>, role: string | null): Part => ({
     key: `notice ${JSON.stringify(notice)}`,
     make: () =>

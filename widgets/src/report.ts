@@ -8,14 +8,14 @@ import { readReport, type Report, type Result, type Sheet } from "./protocol";
 import { Malformed, Newer } from "./readers";
 import { mount } from "./root";
 
-/** What draws releases and plan sheets; a report without any does without it. */
+/** The programs that draw releases and plan sheets; a report without any does without it. */
 export interface ReleaseParts {
     charts(releases: readonly Result[], views: Views): HTMLElement[];
     sheets(sheets: readonly Sheet[], releases: readonly Result[], lesson: boolean): HTMLElement[];
     numbers(releases: readonly Result[], views: Views): HTMLElement[];
 }
 
-/** What a report's program can draw: the file carries the program that draws what is in it. */
+/** The kinds that a report's program can draw: the file carries the program that draws what is in it. */
 export interface Parts {
     releases?: ReleaseParts;
     explorers?: Explorers;

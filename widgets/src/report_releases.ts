@@ -54,7 +54,7 @@ function released(drawn: Drawn, views: Views): HTMLElement {
 const paidFor = (item: Result, { question, mechanism }: Sheet): boolean =>
     item.question_id === question.id && item.mechanism.startsWith(`${mechanism.name}(`) && !item.used && item.teaching === null;
 
-/** What tells one of several sheets from the others: its column, or else its mechanism, too. */
+/** The mark that tells one of several sheets from the others: its column, or else its mechanism, too. */
 function nameOf(sheet: Sheet, sheets: readonly Sheet[]): string {
     if (sheets.length < 2) return "";
     const alike = sheets.filter((one) => about(one) === about(sheet));

@@ -27,7 +27,7 @@ export interface ResultSource {
     teaching?: boolean;
     /** Nothing is known yet, not even that nothing was released. */
     unknown?: boolean;
-    /** What the plan promises, for the empty state. */
+    /** The promise of the plan, for the empty state. */
     promise?: string | null;
     wantsFocus?: boolean;
     focused?: () => void;
@@ -264,7 +264,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
 
 // --- words and tools of a result -------------------------------------------------------------------------------------
 
-/** What was paid for it; an answer of a sub-session used symbols that were paid before. Its title says the rest. */
+/** The price that was paid for it; an answer of a sub-session used symbols that were paid before. Its title says the rest. */
 const paidText = (result: Result): string =>
     result.used ? `used ${result.used.split(" and ")[0]}` : `paid ${priceText(result.price)}`;
 

@@ -1,5 +1,5 @@
 /**
- * What draws one kind of answer, and the kinds that this program brings along.
+ * The views that draw one kind of answer each, and the kinds that this program brings along.
  *
  * A view is a module of its own; nothing else on the page knows its name. The views in `views/` come with the program;
  * others travel as bundles of their own (`guest_views.ts`), and draw by the same rules.
@@ -19,14 +19,14 @@ export interface Drawing {
     draw(beta: string, width: number): void;
     /** The finding in one sentence, or nothing. */
     finding(beta: string): string;
-    /** What the marks mean; asked after each drawing. */
+    /** The meaning of the marks; asked after each drawing. */
     key(beta: string): readonly Node[];
     /** Something else on the page has changed, such as whether a kernel answers. */
     heed?(): void;
     close?(): void;
 }
 
-/** What stands around a drawing. */
+/** The frame around a drawing. */
 export interface Surroundings {
     /** Draw everything again: what is on show has changed by a reader's hand. */
     redraw(): void;
@@ -44,7 +44,7 @@ export interface Surroundings {
 
 /** The table of an answer as far as the page holds it, to be saved where no kernel answers. */
 export interface OfPage {
-    /** What it holds, in a few words. */
+    /** The content, in a few words. */
     says: string;
     /** The lines before the first row. */
     head: string;
@@ -54,7 +54,7 @@ export interface OfPage {
 
 export interface ResultView<Body = unknown> {
     readonly kind: string;
-    /** What this view draws of a result. Throws `Malformed` for what it cannot draw. */
+    /** The drawing of a result by this view. Throws `Malformed` for what it cannot draw. */
     read(result: Result): Body;
     create(body: Body, around: Surroundings): Drawing;
     /** Its numbers as a table; left out where there is no list of them. */

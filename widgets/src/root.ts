@@ -1,9 +1,9 @@
-/** What every widget on the page stands in: styles' root, keyboard's edge, and the one place that speaks. */
+/** The root that every widget on the page stands in: styles' root, keyboard's edge, and the one place that speaks. */
 
 import type { Component } from "./component";
 import { h, setText, show } from "./dom";
 
-/** What a component stands on: a store, or the sheet of an explorer. */
+/** The store that a component stands on: a store, or the sheet of an explorer. */
 export interface PageStore {
     readonly problem: string | null;
     readonly sentence: string;
@@ -136,7 +136,7 @@ function holdFocus(root: HTMLElement): () => void {
     return () => observer.disconnect();
 }
 
-/** What stands on each store. */
+/** The components on each store. */
 const mounted = new WeakMap<PageStore, Set<HTMLElement>>();
 
 /** Of several widgets of one store only the first on the page speaks, so that a sentence is heard once. */

@@ -1,4 +1,4 @@
-/** Learn the distribution, or draw one record from it? What each needs, where each errs, and what many draws cost. */
+/** Learn the distribution, or draw one record from it? The needs of each, the errors of each, and the price of many draws. */
 
 import { axisSlider } from "./axis_slider";
 import { linesChart, SHAPES, type Series } from "./charts/lines";
@@ -469,7 +469,7 @@ const sizeText = (value: number): string => (value >= 1e7 ? `10${raised(Math.rou
 /** 10⁻⁵: a power of ten at a tick. */
 const powerText = (value: number): string => (value >= 0.001 && value <= 1000 ? number(value) : `10${raised(Math.round(Math.log10(value)))}`);
 
-/** So many records, a whole number: rounded up where it is long, for they are enough. */
+/** A number of records, a whole number: rounded up where it is long, for they are enough. */
 const enough = (value: number): string => (value < 1e7 ? shown(String(value)) : above(value));
 /** The same of records that are needed. */
 const needed = (value: number): string => (value < 1e7 ? shown(String(value)) : below(value));

@@ -20,7 +20,7 @@ const WAYS: readonly { way: Way; name: string; words: string; series: number }[]
 
 export interface SharesPane {
     readonly element: HTMLElement;
-    /** What the pictures say. */
+    /** The words on the pictures. */
     draw(point: SamplingPoint, seed: number, wide: readonly [number, number]): string;
     tables(point: SamplingPoint, seed: number): HTMLElement[];
 }

@@ -93,7 +93,7 @@ const readSamplingShape = shape({
     trap: list(shape({ q: exact, chances: list(exact), ratio: exact, claimed: exact })),
     few: shape({ exact: list(number), bound: list(number) }),
     counts: shape({ records: number, bins: number, runs: number, fixed: readScatter, free: readScatter }),
-    /** What takes long, and comes after the rest. */
+    /** The part that takes long, and comes after the rest. */
     walk: maybe(readWalk),
 });
 

@@ -15,7 +15,7 @@ const COMING = "Asking the kernel…";
 
 export interface WalkPane {
     readonly element: HTMLElement;
-    /** What the bars say, and what is said of the step. */
+    /** The words on the bars and on the step. */
     draw(sheet: SamplingSheet, crowd: number, seed: number, wide: readonly [number, number]): { told: string; said: string };
     tables(sheet: SamplingSheet, crowd: number, seed: number): HTMLElement[];
 }

@@ -13,9 +13,9 @@ export type AskTable = (args: { number: string; start: string }) => Promise<Repl
 export type Table = { from: "text" | "kernel" | "page"; says: string; write: (told: (share: number) => void) => Promise<string[]> };
 
 const readPiece = shape({ text: file, next: maybe(whole), size: whole });
-/** So many rows are written between two breaths of the page. */
+/** The rows that are written between two breaths of the page. */
 const AT_ONCE = 20_000;
-/** So often a piece is asked for again that another page's wish has pushed aside. */
+/** The times that a piece is asked for again after another page's wish has pushed it aside. */
 const TRIES = 20;
 const PAUSE = 250;
 

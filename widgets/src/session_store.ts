@@ -36,7 +36,7 @@ import { stage, type End, type Purchase } from "./purchase";
 import { freshKey, PurchaseStore } from "./purchase_store";
 import { bins, EPSILON_HELP, leaves, priceText, same, shown } from "./words";
 
-/** What was on the button when it was pressed; the kernel refuses any other price. */
+/** The text of the button when it was pressed; the kernel refuses any other price. */
 export interface Order {
     readonly price: Price;
     readonly args: Record<string, unknown>;
@@ -45,7 +45,7 @@ export interface Order {
 export type Paid = Pick<Entry, "number" | "epsilon">;
 export type Question = { id: string } | Record<string, unknown>;
 const DEBOUNCE = 150;
-/** What a second answer would gain is asked for once the plan on show has stayed for so long: no slider waits for it. */
+/** The gain of a second answer is asked for once the plan on show has stayed for this long: no slider waits for it. */
 const STILL = 400;
 /** The news of a release brings the answer: it is waited for so long before the answer is asked for. */
 const SETTLE = 800;
@@ -57,7 +57,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     sheet: Sheet | null = null;
     result: Result | null = null;
-    /** What was drawn last besides an answer, as it came: the view of that answer reads it. */
+    /** The records drawn last besides an answer, as they came: the view of that answer reads it. */
     drawn: unknown = null;
     /** Whether this is about public data in a report, where no state says so. */
     ofLesson = false;
@@ -80,7 +80,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     beta = "";
     seekFault: { measure: string; text: string } | null = null;
 
-    /** What is known of a second answer: for which plan and which first answer, in one text. */
+    /** The gain of a second answer, as far as it is known: for which plan and which first answer, in one text. */
     #after: { pair: string; subject: string; found: After["together"] } | null = null;
     /** The pair that was asked about last, or is about to be; empty where none is. */
     #pairAsked = "";
@@ -93,7 +93,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     readonly #declared = new Map<object, string>();
 
     planFault: string | null = null;
-    /** What was changed where a plan was refused: a parameter, `mechanism`, `way`, `epsilon`, `among`; empty where it was the question. */
+    /** The field that was changed where a plan was refused: a parameter, `mechanism`, `way`, `epsilon`, `among`; empty where it was the question. */
     planFaultAt = "";
 
     /** The key of a second, independent answer; null for the question's first. */
@@ -103,7 +103,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
 
     #parts: Parts | null = null;
     #grid: Fraction[] = [];
-    /** What was chosen since the plan on show was made, and asked for: the fields show it. Null where nothing is asked. */
+    /** The choices since the plan on show was made and asked for: the fields show it. Null where nothing is asked. */
     #wanted: Wanted | null = null;
     #touched = false;
     /** The tokens of the last orders that ended: every widget of a store is told, and one of them counts. */
@@ -236,7 +236,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         }
     }
 
-    /** How far the release is that was started here; that it is charged is told once. */
+    /** The progress of the release that was started here; that it is charged is told once. */
     #ran(before: Purchase<Order, Result>): void {
         if (this.purchase.kind !== "running") return;
         const { running, order } = this.purchase;
@@ -266,7 +266,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         if (text !== undefined) this.type(text);
     }
 
-    /** Take the text of the ε box. What is no positive number leaves the plan at the last value that made sense. */
+    /** Take the text of the ε box. A text that is no positive number leaves the plan at the last value that made sense. */
     type(text: string): void {
         if (this.locked || this.sheet === null) return;
         this.#touched = true;
@@ -431,7 +431,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return reply.ok;
     }
 
-    /** What is public about the data, as a cap is, stays with a mechanism that takes it, too; some need it. */
+    /** A public fact about the data, such as a cap, stays with a mechanism that takes it, too; some need it. */
     #staying(sheet: Sheet, mechanism: string, parameters: Record<string, string>): Record<string, string> {
         const takes = sheet.mechanisms.find(({ name }) => name === mechanism)?.stays ?? [];
         const stays = sheet.mechanism.choices.filter(({ name, stays }) => stays === true && takes.includes(name) && (parameters[name] ?? "") !== "");
@@ -502,7 +502,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return [...this.#declared.values()].at(-1) ?? "";
     }
 
-    /** A form was opened to declare this, or closed (null). What is on show is not what the form says: it cannot be bought. */
+    /** A form was opened to declare this, or closed (null). The plan on show is not what the form says: it cannot be bought. */
     declares(form: object, what: string | null): void {
         if ((this.#declared.get(form) ?? null) === what) return;
         if (what === null) this.#declared.delete(form);
@@ -532,7 +532,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         };
     }
 
-    /** What the button stands for now, in a text: which plan, at what price, under which key. Empty where for nothing. */
+    /** The meaning of the button now, in a text: which plan, at what price, under which key. Empty where for nothing. */
     get means(): string {
         return this.offer === null ? "" : `${this.buttonText()} ${this.fresh ?? ""}`;
     }
@@ -546,7 +546,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return this.ofLesson || this.state?.teaching != null;
     }
 
-    /** What a lesson would draw now, or null where there is nothing to draw. */
+    /** The draws that a lesson would make now, or null where there is nothing to draw. */
     get drawable(): Record<string, unknown> | null {
         const { sheet, point } = this;
         return this.offer === null || this.asking || this.state?.teaching == null ? null : planOf(sheet!, point!);
@@ -567,7 +567,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return sheet === null || last === null ? "" : [sheet.question.id, sheet.mechanism.name, last.number].join(" ");
     }
 
-    /** What one bin would be off by once the plan on show was paid for and combined; null where nobody has said it. */
+    /** The error of one bin once the plan on show was paid for and combined; null where nobody has said it. */
     get together(): After["together"] {
         return this.#after !== null && this.#after.pair === this.#pair ? this.#after.found : null;
     }
@@ -740,7 +740,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     }
 }
 
-/** What a reader changes of a plan. */
+/** The reader's changes to a plan. */
 export interface Change {
     question?: Question;
     mechanism?: string;
@@ -759,7 +759,7 @@ type Wanted = Required<Omit<Change, "at">>;
 /** Of how many look-ups at once a plan tells the error; empty where it tells of none. */
 export const amongOf = (sheet: Sheet | null): string => sheet?.measures.find((one) => one.many !== null)?.many ?? "";
 
-/** What the kernel is sent of a plan. */
+/** The part of a plan that the kernel is sent. */
 const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({
     question: { id: sheet.question.id },
     mechanism: sheet.mechanism.name,
@@ -770,7 +770,7 @@ const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({
 const lastNumber = (state: State | null): bigint =>
     (state?.entries ?? []).reduce((last, { number }) => (BigInt(number) > last ? BigInt(number) : last), 0n);
 
-/** How far a draw is, in percent, to half of one. */
+/** The progress of a draw, in percent, to half of one. */
 const part = ({ done, of }: Running): number => Number((200n * BigInt(done)) / (BigInt(of) || 1n)) / 2;
 
 // --- the stores of this page ---------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-/** What a report's program lends to the views that it carries: they bring none of it along (`build.mjs`). */
+/** The tools that a report's program lends to the views that it carries: they bring none of it along (`build.mjs`). */
 
 import * as scale from "d3-scale";
 import * as asking from "./asking";

@@ -1,4 +1,4 @@
-/** What the sheets of all explorers have: axes, points, one fan for each slider, and the check that they fit together. */
+/** The parts that the sheets of all explorers have: axes, points, one fan for each slider, and the check that they fit together. */
 
 import { list, shape, table, text, wrong, type Read, type Reader } from "./readers";
 

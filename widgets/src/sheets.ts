@@ -64,14 +64,14 @@ const readComparisonShape = shape({
     draws: maybe(readDraws),
 });
 
-/** So many simulated lists are shown. */
+/** The simulated lists that are shown. */
 export const DRAWS = 40;
 
 const readRanked = shape({ labels: list(text), counts: list(whole) });
 
 const readPrice = shape({ epsilon: exact, delta: exact });
 
-/** What a made-up or public table lets be computed; on private data there is none of it. */
+/** The results that a made-up or public table lets be computed; on private data there is none of it. */
 const readOpen = shape({
     next: whole,
     first: whole,

@@ -5,7 +5,7 @@ import { timed } from "./perf";
 
 export interface Stepper {
     readonly element: HTMLElement;
-    /** What this step shows, in words. */
+    /** Describe this step in words. */
     readonly sentence: HTMLElement;
     /** The step on show, from 0. */
     readonly at: number;

@@ -49,7 +49,7 @@ export type Row = SubSession["rows"][number];
 
 export const readSubSession = (value: unknown): SubSession => readSubSessionShape(decode(value), "state");
 
-/** What the button said when it was pressed: the kernel refuses what no longer holds. */
+/** The text of the button when it was pressed: the kernel refuses what no longer holds. */
 interface Question extends Record<string, unknown> {
     readonly question: string;
     readonly k: string;
@@ -84,7 +84,7 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
     chosen = "";
     k = "10";
     kbar = "50";
-    /** What can be said of the errors of the question as typed, in a sentence; empty until the kernel said so. */
+    /** Statements about the errors of the question as typed, in a sentence; empty until the kernel said so. */
     errors = "";
     /** The row that came last from here wants the focus. */
     wantsFocus = false;
@@ -211,7 +211,7 @@ export class SubSessionStore extends PurchaseStore<SubSession, Question, null> {
         });
     }
 
-    /** What is wrong with the numbers as typed, or null. Whether they fit is the kernel's to say. */
+    /** The fault in the numbers as typed, or null. Whether they fit is the kernel's to say. */
     get fault(): { part: "k" | "kbar"; text: string } | null {
         const [k, kbar] = [number(this.k), number(this.kbar)];
         if (k === null) return { part: "k", text: `How many to ask for must be ${RANGE}, got ${this.k || "nothing"}. Type one like 10.` };
@@ -315,7 +315,7 @@ function number(typed: string): bigint | null {
 export const symbolsText = (count: string): string => `${shown(count)} ${count === "1" ? "symbol" : "symbols"}`;
 export const stay = (count: string): string => (count === "1" ? "stays" : "stay");
 
-/** What a row says, in one or two sentences. */
+/** Describe a row in one or two sentences. */
 export function told(row: Row): string {
     const cost = `it cost ${symbolsText(row.used)}`;
     const name = `Question ${row.number}`;

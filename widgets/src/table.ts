@@ -9,12 +9,12 @@ export interface Column {
     figures?: boolean;
 }
 
-/** What the table of an answer is called, be it released or drawn in a lesson. */
+/** The name of the table of an answer, be it released or drawn in a lesson. */
 export const NUMBERS = "Numbers of this answer";
 const ROW = 28;
 const ALL = 200;
 const BEYOND = 10;
-/** So many rows of a long table are printed, as many as a report shows without JavaScript. */
+/** The rows of a long table that are printed, as many as a report shows without JavaScript. */
 const ON_PAPER = 2_000;
 
 export function dataTable(

@@ -24,7 +24,7 @@ const TRADE = 150;
 const LENGTHS = 168;
 /** Room for the names at the ends of the curves. */
 const NAMES = 62;
-/** So many of the first ranks are named above their columns. */
+/** The first ranks that are named above their columns. */
 const NAMED = 10;
 /** Items that are never listed are drawn only while the list of rows is shorter than this. */
 const ROWS = 12;
@@ -328,7 +328,7 @@ const countText = (text: string): string => shown(String(Math.ceil(number(text) 
 
 const madeUp = ({ badge }: TopKSheet): boolean => badge.startsWith("made-up");
 
-/** How far from a count something lies, in words. */
+/** The distance from a count, in words. */
 function away(above: string): string {
     const far = countText(above);
     return far.startsWith(MINUS) ? `${far.slice(1)} below` : `${far} above`;
@@ -359,7 +359,7 @@ function figure(name: string): Figure {
 
 type Words = Record<"low" | "threshold" | "high" | "above" | "next", readonly string[]>;
 
-/** What stands beside the lines of the anatomy, or under it. */
+/** The words beside the lines of the anatomy, or under it. */
 function besideWords({ point }: View): Words {
     const next = point.open?.next ?? "0";
     const position = (above: string): string => countText(sum(next, above));
@@ -402,7 +402,7 @@ function listedWords({ sheet, point, k }: View, open: Open): string {
         : `No item is listed 95 times in 100; the first, ${labels[0] ?? "none"}, is listed with chance ${share(open.chance[0] ?? 0)}`;
 }
 
-/** What the point says, in a sentence: the title of the first chart, and what is read out after a move. */
+/** Describe the point in a sentence: the title of the first chart, and what is read out after a move. */
 function finding(view: View): string {
     const { point, k, kbar } = view;
     const { open } = point;

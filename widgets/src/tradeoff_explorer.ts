@@ -249,7 +249,7 @@ function frontier(rows: readonly Traded[], way: Way, at: number, pure: boolean):
     return new Set(running.filter((row) => !running.some((other) => better(other, row))).map(({ name }) => name));
 }
 
-/** How far an error may be off because it was simulated. */
+/** The error of an error because it was simulated. */
 const noiseOf = ({ errors, off }: Traded, way: Way): number => (errors[way].how === "simulated" ? off : 0);
 
 function curveOf(row: Traded, way: Way, at: number, best: ReadonlySet<string>): Curve {
@@ -267,7 +267,7 @@ function reachOf(rows: readonly Traded[], way: Way, { xs }: TradeoffPoint): Reac
     return { low: Number((([5, 2].find((digit) => digit * power <= least * (1 + 1e-9)) ?? 1) * power).toPrecision(6)), top };
 }
 
-/** What s/k would do to error and space of the mechanism that is traced, where the sheet holds it for this place. */
+/** The effect of s/k on error and space of the mechanism that is traced, where the sheet holds it for this place. */
 function trailOf(sheet: TradeoffSheet, point: TradeoffPoint, way: Way, at: number, hidden: ReadonlySet<string>): { series: number; points: [number, number][] } | null {
     const fan = sheet.fans.get("load") ?? [];
     if (hidden.has(sheet.traced) || ![...point.at].every(([name, value]) => name === "load" || sheet.now.at.get(name) === value)) return null;

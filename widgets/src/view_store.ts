@@ -1,4 +1,4 @@
-/** What the store of every view shares: who listens, the way to the kernel, timers, the one sentence, and what is read. */
+/** The base of the store of every view: who listens, the way to the kernel, timers, the one sentence, and what is read. */
 
 import { Views } from "./guest_views";
 import { Kernel, type AskName, type Channel, type Heed } from "./kernel";
@@ -14,11 +14,11 @@ export abstract class ViewStore {
 
     /** Why this page cannot draw what it was sent. */
     problem: string | null = null;
-    /** What is read aloud, once. */
+    /** The text to read aloud, once. */
     sentence = "";
 
     readonly #listeners = new Set<() => void>();
-    /** What waits, by its kind: a timer, or an ask whose reply has not come. One of a kind at most. */
+    /** The timers and replies that wait, by their kind: a timer, or an ask whose reply has not come. One of a kind at most. */
     readonly #waiting = new Map<string, { timer: ReturnType<typeof setTimeout> | undefined }>();
     #closed = false;
     readonly #seen = new Map<string, string>();
@@ -32,7 +32,7 @@ export abstract class ViewStore {
 
     /** Take in a trait that is there, or ignore one that is none of this store's. */
     protected abstract read(trait: string, value: unknown): void;
-    /** What the kernel said of itself when it was asked whether anybody is there; null where nobody is. */
+    /** The kernel's word on itself when it was asked whether anybody is there; null where nobody is. */
     protected abstract onStatus(reply: Reply | null): void;
 
     protected onNews(_news: Heed): void {}
@@ -103,7 +103,7 @@ export abstract class ViewStore {
         return this.#end(kind, mine) ? reply : null;
     }
 
-    /** What waits of this kind is not wanted any more, be it a timer or a reply. */
+    /** The wait of this kind is not wanted any more, be it a timer or a reply. */
     protected drop(kind: string): void {
         clearTimeout(this.#waiting.get(kind)?.timer);
         this.#waiting.delete(kind);

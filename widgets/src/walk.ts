@@ -7,7 +7,7 @@
 import type { Box } from "./charts/frame";
 import { h, setAttribute, show } from "./dom";
 
-/** What a mark shows, in two lines and a hint. */
+/** The text of a mark, in two lines and a hint. */
 export interface Told {
     value: string;
     bars: string;

@@ -13,7 +13,7 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
-/** What stands between the labels of a bin of several columns. */
+/** The sign between the labels of a bin of several columns. */
 const BETWEEN = " · ";
 
 /** A bin's name as it stands on the screen: numbers of a range with commas from six digits on, for shorter ones may be
@@ -28,7 +28,7 @@ export function labelText({ scale, scales = null }: { scale: string; scales?: re
 /** A number as it was typed, without the commas between its thousands; any other comma stays, and is refused. */
 export const ungrouped = (typed: string): string => (/^[-+\u2212]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(typed.trim()) ? typed.trim().replaceAll(",", "") : typed.trim());
 
-/** How far something is off: as it is, or in three digits, rounded up, where it is no finite decimal: "330/59" as "5.6". */
+/** The error in words: as it is, or in three digits, rounded up, where it is no finite decimal: "330/59" as "5.6". */
 export function reach(text: string): string {
     if (!text.includes("/")) return shown(text);
     const { n, d } = exactly(text);
@@ -65,7 +65,7 @@ export function often(beta: string): string {
     return format(holds);
 }
 
-/** What stands before a half-width: it is the least that holds, is proved to hold, or was calculated. */
+/** The sign before a half-width: it is the least that holds, is proved to hold, or was calculated. */
 export const plusMinus = (kind: Bar["kind"] | undefined): string =>
     kind === "bound" ? "≤ " : kind === "numerical" ? "±≈" : "±";
 
@@ -86,7 +86,7 @@ const isZero = (text: string): boolean => equal(exactly(text), fraction(0n));
 export const priceText = (price: Price): string =>
     `ε ${price.epsilon}${isZero(price.delta) ? "" : `, δ ${price.delta}`}`;
 
-/** What a price leaves. Under the zCDP filter ε does not add up, and steps of a list cost less than its ε tells. */
+/** The remainder after a price. Under the zCDP filter ε does not add up, and steps of a list cost less than its ε tells. */
 export function leaves(budget: Budget, price: Price, list: boolean, whole = false): string {
     const { left, total } = budget.epsilon;
     const after = leftAfter(left, price.epsilon);
@@ -98,7 +98,7 @@ export function leaves(budget: Budget, price: Price, list: boolean, whole = fals
     return `leaves ${after}${whole ? ` of ${total}` : ""}${deltaAfter(budget, price, (rest) => `, δ ${rest}${whole ? ` of ${budget.delta.total}` : ""}`)}`;
 }
 
-/** What is left of δ, in words, where something is paid of it and enough is left. */
+/** The remainder of δ, in words, where something is paid of it and enough is left. */
 export function deltaAfter({ delta }: Budget, price: Price, words: (rest: string) => string): string {
     const rest = costsDelta(price) ? leftAfter(delta.left, price.delta) : null;
     return rest === null ? "" : words(rest);

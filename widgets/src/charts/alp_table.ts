@@ -11,7 +11,7 @@ export interface AlpTable {
     places: readonly number[];
     /** The key whose bits are read. */
     key: number;
-    /** What is in force: whose bits are written, whether they are flipped, whether the row is read, climbed and judged. */
+    /** The settings in force: whose bits are written, whether they are flipped, whether the row is read, climbed and judged. */
     shows: { own: boolean; others: boolean; flips: boolean; path: boolean; walk: boolean; peaks: boolean };
     /** The row under the table, and what it is. */
     strip: { bits: readonly number[]; name: string };

@@ -13,11 +13,11 @@ export interface Anatomy {
     /** How many of the first ranks are named. */
     named: number;
     next: number;
-    /** What an item must have to beat the bottom symbol 5, 50 and 95 times in 100. */
+    /** The counts at which an item beats the bottom symbol 5, 50 and 95 times in 100. */
     low: number;
     threshold: number;
     high: number;
-    /** What stands beside the lines where there is room for it. */
+    /** The names beside the lines where there is room for them. */
     words: Readonly<Record<"low" | "threshold" | "high" | "above" | "next", readonly string[]>>;
     axis: string;
 }
@@ -30,7 +30,7 @@ const LINE = 15;
 const CUT = 3;
 const LEAN = 72;
 const LEANS = (LEAN * Math.PI) / 180;
-/** How far leaning names are apart, across. */
+/** The distance of leaning names from each other, across. */
 const LEANING = 14;
 const UP = "M0 -6L4 0H-4Z";
 const LONGEST = 12;
@@ -125,7 +125,7 @@ function bottomSign(x: number, y: number): SVGElement[] {
     ];
 }
 
-/** What the threshold lies above the next count for: beside its arrow where no column is in the way, else above the band. */
+/** The reason why the threshold lies above the next count: beside its arrow where no column is in the way, else above the band. */
 function priceOf({ words, counts, kbar, next, threshold, high }: Anatomy, x: ScaleLinear<number, number>, y: ScaleLinear<number, number>, left: number): SVGTextElement[] {
     const end = x(kbar + 1) - 8;
     const begin = end - Math.max(...words.above.map(textWidth));

@@ -1,4 +1,4 @@
-/** How far chances are from the true shares, one row for each label, on both sides of a line at 0. */
+/** The distance of chances from the true shares, one row for each label, on both sides of a line at 0. */
 
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";

@@ -11,7 +11,7 @@ export interface TreeBox {
     noisy: string;
     /** In several forms, of which the first that fits is written. */
     fitted: readonly string[];
-    /** What the noisy values below it add up to, where that is another number. */
+    /** The sum of the noisy values below it, where that is another number. */
     sum: string | null;
     /** It covers nothing but padding. */
     padding: boolean;
@@ -22,7 +22,7 @@ export interface Boxes {
     boxes: readonly TreeBox[];
     depths: number;
     leaves: number;
-    /** What each leaf is called. */
+    /** The name of each leaf. */
     names: readonly string[];
 }
 

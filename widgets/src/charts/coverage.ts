@@ -128,7 +128,7 @@ function dots(data: Drawn, at: (column: number) => number, y: (column: number) =
     return s("g", {}, ...data.labels.map((_, i) => s("circle", { cx: px(at(i)), cy: px(y(i)), r, class: "dp-drawn" })));
 }
 
-/** How far each bin is off, with both intervals: thick for itself alone, thin with caps among all. */
+/** The error of each bin, with both intervals: thick for itself alone, thin with caps among all. */
 function errors(data: Drawn, draw: DrawnOne, at: (column: number) => number, y: (off: number) => number, step: number, thick: number): SVGElement[] {
     const cap = Math.min(4, step * 0.28);
     const clip = (off: number): number => y(Math.max(-data.reach, Math.min(data.reach, off)));

@@ -135,7 +135,7 @@ const dot = (x: number, y: number, kind: string): SVGCircleElement =>
 /** A name that is nearer than this to a number seems to be of that number. */
 const NEAR = 12;
 
-/** How far labels of decades are apart, at least. */
+/** The least distance between labels of decades. */
 const DECADE = 16;
 
 /** A decade that would take more than six places beside the axis is written as a power. */

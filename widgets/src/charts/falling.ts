@@ -8,7 +8,7 @@ export interface Lane {
     note: string;
     /** Means of columns by place; hollow ones go on to the next lane. */
     dots: readonly { place: number; mean: number; stays: boolean; one: boolean }[];
-    /** What a mean must reach to stay. */
+    /** The value that a mean must reach to stay. */
     threshold: number | null;
     /** The standard deviation of the noise. */
     sd: number | null;

@@ -1,4 +1,4 @@
-/** What every chart shares: margins, ticks, labels that keep out of each other's way. */
+/** The parts that charts share: margins, ticks, labels that keep out of each other's way. */
 
 import { s } from "../dom";
 import { MINUS } from "../words";

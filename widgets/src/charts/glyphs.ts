@@ -1,4 +1,4 @@
-/** What error bars look like, beside the words that say what they hold for. */
+/** The look of error bars, beside the words that say what they hold for. */
 
 import { s } from "../dom";
 

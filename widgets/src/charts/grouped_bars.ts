@@ -6,7 +6,7 @@ import { binAxis, niceTop, type Mark, type Named } from "./histogram";
 import { label, leftAxis, line, px, svg, textWidth, tickText, type Box } from "./frame";
 import { SHAPES } from "./lines";
 
-/** So many bars stand beside each other at most: a series has a colour and a shape. */
+/** The most bars beside each other: a series has a colour and a shape. */
 export const MOST_BESIDE = SHAPES.length;
 /** Of so many bins each has its group. */
 export const MOST_GROUPS = 120;

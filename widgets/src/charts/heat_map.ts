@@ -112,14 +112,14 @@ export function heatMap({ down, across, cells, title }: HeatMap, room: number): 
     };
 }
 
-/** How far a cell is off, on the scale of the colour: its half-width, and what it holds for. */
+/** The error of a cell, on the scale of the colour: its half-width, and what it holds for. */
 export interface Reach {
     near: number;
     text: string;
     thick: boolean;
 }
 
-/** What the strengths mean: six of them, each with the largest value that it stands for; below them, on the same scale,
+/** The meaning of the strengths: six of them, each with the largest value that it stands for; below them, on the same scale,
  * how far a cell may be off. */
 export function heatKey(values: readonly number[], width: number, reaches: readonly Reach[] = []): SVGSVGElement {
     const most = top(values);

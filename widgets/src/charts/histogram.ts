@@ -271,7 +271,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     };
 }
 
-/** So many pixels above the highest interval stands the value of its bar. */
+/** The pixels between the highest interval and the value of its bar. */
 const LABEL_HEIGHT = 18;
 
 export function niceTop(value: number): number {

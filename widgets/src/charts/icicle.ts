@@ -5,7 +5,7 @@ import { bottomAxis, label, line, px, svg, textWidth } from "./frame";
 
 export interface Icicle {
     title: string;
-    /** What the nodes of each height are called, leaves first. */
+    /** The names of the nodes of each height, leaves first. */
     names: readonly string[];
     /** How many bins a node of each height covers, leaves first. */
     sizes: readonly number[];

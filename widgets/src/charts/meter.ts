@@ -11,7 +11,7 @@ export interface MeterData {
     entries: readonly Entry[];
     /** The price of the plan on show, or null where nothing is planned. */
     plan: string | null;
-    /** What was spent before the last payment and how long ago, while it still slides in. */
+    /** The amount spent before the last payment and how long ago, while it still slides in. */
     paid: { before: string; ago: number } | null;
 }
 

@@ -11,7 +11,7 @@ export interface Panel {
     /** Of lying bars their labels and values, in words. */
     labels: readonly string[];
     texts: readonly string[];
-    /** What stands below the last one, such as how many more there are; or nothing. */
+    /** The element below the last one, such as how many more there are; or nothing. */
     rest: string;
 }
 
@@ -19,7 +19,7 @@ export interface Multiples {
     panels: readonly Panel[];
     /** The bins of all panels, where they stand upright; null where bars lie. */
     axis: Named | null;
-    /** What the shared axis must hold, on show or not. */
+    /** The values that the shared axis must hold, on show or not. */
     low: number;
     high: number;
     nouns: string;

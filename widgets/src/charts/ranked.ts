@@ -17,7 +17,7 @@ export interface Cells {
 }
 
 export const NO_MORE = "⊥";
-/** What a cell has room for, in px: its width in lists.css without padding and border. */
+/** The room in a cell, in px: its width in lists.css without padding and border. */
 const CELL_TEXT = 138;
 const NO_MORE_WORDS = "no more";
 

@@ -1,4 +1,4 @@
-/** What a few bins read in one draw, beside their counts: public or made-up ones only, violet and hatched. */
+/** The readings of a few bins in one draw, beside their counts: public or made-up ones only, violet and hatched. */
 
 import { scaleLinear } from "d3-scale";
 import { s } from "../dom";

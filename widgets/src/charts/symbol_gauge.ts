@@ -1,4 +1,4 @@
-/** What is left of a sub-session: symbols as one bar with a segment for each question, questions as cells. */
+/** The remaining balance of a sub-session: symbols as one bar with a segment for each question, questions as cells. */
 
 import { scaleLinear } from "d3-scale";
 import { h, s } from "../dom";
@@ -17,7 +17,7 @@ export interface Gauge {
     segments: readonly Segment[];
     /** How many symbols the next question may use, or null where none can be asked. */
     next: number | null;
-    /** What the same questions had cost if every answer asked for were paid. */
+    /** The cost of the same questions if every answer asked for were paid. */
     asked: number;
 }
 

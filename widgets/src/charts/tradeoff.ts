@@ -47,13 +47,13 @@ export interface Curves {
 
 export interface Frontier {
     title: string;
-    /** What is said of the corner below the frontier. */
+    /** The words for the corner below the frontier. */
     empty: string;
     reach: Reach;
     curves: readonly Curve[];
     /** Who stands on the frontier, from left to right. */
     best: readonly Curve[];
-    /** What one setting would do to space and error of a series. */
+    /** The effect of one setting on space and error of a series. */
     trail: { series: number; points: readonly (readonly [bits: number, error: number])[] } | null;
 }
 

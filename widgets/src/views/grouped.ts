@@ -16,10 +16,10 @@ import { dataTable, NUMBERS } from "../table";
 import { stageOf, type Told, type Walked } from "../walk";
 import { kindOf, labelText, often, shown, spread } from "../words";
 
-/** So many panels are drawn at once, and so many labelled bars in each; of more parts, a reader turns the pages. */
+/** The panels that are drawn at once, and the labelled bars in each; of more parts, a reader turns the pages. */
 export const [MOST_PANELS, MOST_BARS] = [12, 12];
 
-/** What the panels are drawn from; an answer of an earlier version, and one too long, has its table alone. */
+/** The data of the panels; an answer of an earlier version, and one too long, has its table alone. */
 const readParts = shape({
     each: text,
     names: list(text),
@@ -87,7 +87,7 @@ export const groupedView: ResultView<Grouped> = {
     table: grid,
 };
 
-/** What is not drawn has its table, and how far any one value may be off. */
+/** Values that are not drawn have their table, and the error of any one. */
 function asTable(result: Grouped, element: HTMLElement): ReturnType<typeof groupedView.create> {
     return { element, levels: result.bars.size > 0, plain: false, draw: () => undefined, finding: (beta) => errors(result, beta), key: () => [] };
 }
@@ -277,7 +277,7 @@ function findingOf(result: Grouped, drawn: Content): string {
     return `Most ${result.nouns} at ${drawn.names[part]!}, ${labelAt(drawn, part, top)}: ${told(drawn, top)} ${made(result)}.`;
 }
 
-/** How far any one value may be off: the same in every part. */
+/** The error of any one value: the same in every part. */
 function errors({ bars }: Grouped, beta: string): string {
     const bar = bars.get(beta);
     return bar === undefined ? "" : `Any one value is within ${spread(bar.one)} of the true count, ${often(beta)}.`;

@@ -65,7 +65,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     const plot = h("div", { class: "dp-plot" });
     const cover = h("div", { class: "dp-cover" });
     const outline = h("div", { class: "dp-probe-box", hidden: true });
-    /** What is brushed, or the two bars that are compared. */
+    /** The bars that are brushed, or the two that are compared. */
     const brushes = [0, 1].map(() => h("div", { class: "dp-brush", hidden: true }));
     const readout = h("div", { class: "dp-tip", hidden: true });
     const walker = h("input", {
@@ -318,7 +318,7 @@ function written(result: Counted, beta: string): OfPage {
     };
 }
 
-/** What strips show: how far one bin is off, more and more rarely, and all bins at once around it. */
+/** The values that strips show: how far one bin is off, more and more rarely, and all bins at once around it. */
 function stripsKey(result: Counted, beta: string): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const inner = result.strips!.map((value, i) => ({ ...one, value, beta: INNER[i]! }));
@@ -354,7 +354,7 @@ const stripGlyph = (): SVGSVGElement =>
 /** How often the inner strips fail. */
 const INNER = ["0.2", "0.5"];
 
-/** What the marks mean, in words. */
+/** The meaning of the marks, in words. */
 export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);

@@ -23,7 +23,7 @@ const readMarginals = shape({
     /** In hundredths, and rounded to whole counts. */
     fitted: numbers,
     whole: numbers,
-    /** What it may be read as, the fitted cells first; and the cells in whole numbers of at least 0, where that is offered. */
+    /** The readings that it has, the fitted cells first; and the cells in whole numbers of at least 0, where that is offered. */
     readers: list(text),
     nonnegative: numbers,
     /** Of each table how far one cell may be off. */
@@ -223,7 +223,7 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
     return { ...map, count: cells.length, move: inRows(map.columns, cells.length), told, values };
 }
 
-/** What whole cells of a table add up to, by its rows or by its columns. */
+/** The sums of whole cells of a table, by its rows or by its columns. */
 function sumsOf({ nonnegative }: Marginals, start: number, rows: number, columns: number, byRow: boolean): string[] {
     const sums = Array.from({ length: byRow ? rows : columns }, () => 0n);
     for (let i = 0; i < rows * columns; i += 1) sums[byRow ? Math.floor(i / columns) : i % columns]! += BigInt(nonnegative.at(start + i));

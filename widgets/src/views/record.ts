@@ -8,7 +8,7 @@ import { flag, maybe, shape, text, wrong, type Read } from "../readers";
 import type { ResultView } from "../result_view";
 import { dataTable, NUMBERS } from "../table";
 
-/** So many columns are drawn; the table has all. */
+/** The columns that are drawn; the table has all. */
 const MOST = 60;
 
 /** `once`: why no further record may be drawn from this one. */
