@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 CALLS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
-"""A function that a person hands over to be called."""
+"""Types of the functions that a person hands over to be called."""
 
 DEEPEST: Final = 40
 """Lists in lists are read so deep; what lies below is hidden."""
@@ -292,7 +292,7 @@ _SIGNS: Final = (
     "gt ge format reversed"
 )
 OPERATORS: Final = frozenset(f"__{sign}__" for sign in _SIGNS.split())
-"""A method that Python calls without its name."""
+"""Methods that Python calls without their names."""
 
 
 def protect_module(module: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 EXTRA: Final = 'pip install "dpviz[lab]"'
 KINDS: Final = ("png", "svg", "pdf")
-"""The specification that vl-convert draws a file of."""
+"""The kinds of files that vl-convert draws."""
 
 FORMATS: Final = ("html", "json", *KINDS)
 """The formats that a chart is saved in."""

@@ -87,6 +87,7 @@ class Isotonic:
             pairs = zip(self.sums.tolist(), self.lengths.tolist(), strict=True)
             rounded = np.array([_half_up(Fraction(total) / length) for total, length in pairs], dtype=object)
         else:
+            # floor(sum / length + 1/2) in whole numbers.
             rounded = (2 * self.sums + self.lengths) // (2 * self.lengths)
         if least is not None:
             rounded = np.maximum(rounded, least)
@@ -122,6 +123,7 @@ def isotonic(noisy: NDArray[np.int64] | Sequence[Exact]) -> Isotonic:
     if values is not None:
         from scipy.optimize import isotonic_regression
 
+        # SciPy works in floats, so its blocks are a proposal. Whole numbers below 2^53 reach it unrounded.
         fit = _merged(values, isotonic_regression(values.astype(np.float64)).blocks[:-1])
         if _is_best(values, fit):
             return fit
@@ -171,6 +173,7 @@ def error_bound(runs: Sequence[int]) -> Fraction:
 def position_bounds(runs: Sequence[int]) -> list[Fraction]:
     """A bound on the squared error at each position, in variances of one noise: 2 (1/a + 1/b), a and b being how far
     it is to the two ends of its run of equal counts, each counted from 1. Holds for symmetric noise."""
+    # 1/a and 1/b are the variances of means from the position to either end of its run.
     return [2 * (Fraction(1, run - at) + Fraction(1, at + 1)) for run in runs for at in range(run)]
 
 
@@ -226,6 +229,7 @@ def _is_best(values: NDArray[np.int64], fit: Isotonic) -> bool:
     reached = np.cumsum(values)
     before = np.repeat(reached[fit.starts] - values[fit.starts], lengths)
     steps = np.arange(1, len(values) + 1) - np.repeat(fit.starts, lengths)
+    # Mean of a beginning minus mean of the block, times both lengths: no beginning may lie below.
     ahead = _signs(reached - before, np.repeat(lengths, lengths), np.repeat(sums, lengths), steps)
     return bool((ahead >= 0).all())
 
@@ -250,6 +254,7 @@ def _stacked(noisy: NDArray[Any] | Sequence[Exact]) -> Isotonic:
     for value in noisy.tolist() if isinstance(noisy, np.ndarray) else noisy:
         total: Exact = value
         length = 1
+        # Pool adjacent violators: means are compared by products, so nothing is rounded.
         while sums and sums[-1] * length >= total * lengths[-1]:
             total, length = total + sums.pop(), length + lengths.pop()
         sums.append(total)

@@ -170,7 +170,10 @@ def _nearest(z: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.f
         gap = z[:, 0] - z[:, 1]
         pair = np.stack((total + gap, total - gap), axis=1) / 2
         return np.minimum(np.maximum(pair, 0.0), total[:, None])
+    # Projection on the simplex: the same amount is taken from each of the largest, until all that are left are
+    # positive.
     descending = -np.sort(-z, axis=1)
+    # The amount for each number of values that stay positive.
     rest = (np.cumsum(descending, axis=1) - total[:, None]) / np.arange(1, k + 1)
     count = np.maximum((descending > rest).sum(axis=1), 1)
     split: NDArray[np.float64] = np.maximum(z - rest[np.arange(len(z)), count - 1][:, None], 0.0)
@@ -206,6 +209,7 @@ def nearest_whole(y: NDArray[Any], total: NDArray[Any], known: int) -> NDArray[A
 
 def _nearest_weighted(z: list[Any], spreads: list[Any], total: Any) -> list[Any]:
     """The numbers x of at least 0 that add up to a total and have the least sum of (x - z)**2 / spread."""
+    # A value becomes 0 once the multiplier exceeds z / spread, so values leave in that order.
     order = sorted(range(len(z)), key=lambda at: z[at] / spreads[at], reverse=True)
     rest = sums = weights = mpq(0)
     for at in order:
@@ -222,6 +226,7 @@ def _nearest_whole_weighted(z: list[Any], spreads: list[Any], total: int) -> lis
 
     def cost(at: int, step: int) -> Any:
         """The amount that one unit more, or less, at a place adds to the sum of squares."""
+        # ((x + step - z)^2 - (x - z)^2) / spread, with step = 1 or -1.
         return (2 * step * (parts[at] - z[at]) + 1) / spreads[at]
 
     while sum(parts) < total:
@@ -238,6 +243,7 @@ def _nearest_whole_weighted(z: list[Any], spreads: list[Any], total: int) -> lis
 def _whole(fit: TreeFit, leaves: NDArray[np.float64], error: float, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Leaves rounded to the nearest whole number of at least 0; where a float is too near a half, read exactly."""
     rounded = np.floor(leaves + 0.5)
+    # Floats that are nearer to a half than their error are read exactly.
     near = np.abs(leaves - np.floor(leaves) - 0.5) <= error + np.abs(leaves) * 2.0**-51
     for index in np.flatnonzero(near & kept[: len(leaves)]).tolist():
         value = fit.node(Node(1, index))

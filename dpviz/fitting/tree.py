@@ -192,8 +192,8 @@ class Shape:
         return counts
 
     def _taken(self, lows: NDArray[np.int64], highs: NDArray[np.int64]) -> Iterator[tuple[int, Any, Any]]:
-        """The time that the covers of many ranges take: on each height twice, nodes first <= place < stop, which may be
-        none."""
+        """The nodes that the covers of many ranges take: on each height twice, nodes first <= place < stop, which may
+        be none."""
         first = lows.copy()
         stop = np.where(highs == self.n - 1, self.leaves, highs + 1) if self.pinned else highs + 1
         for height in range(1, self.height):
@@ -262,6 +262,7 @@ class Design:
     @cached_property
     def information(self) -> tuple[int, ...]:
         """I_l for each height, leaves first: 1 / variance of z, times k**(l-1). The root's, as if it were drawn."""
+        # I_l = sum of k^(j-1) p_j over j <= l.
         steps = (size * one for size, one in zip(self.shape.sizes, self.precisions, strict=True))
         return tuple(accumulate(steps))
 
@@ -269,6 +270,7 @@ class Design:
     def spreads(self) -> tuple[Any, ...]:
         """The variance of z for a node of each height all of whose leaves are asked, leaves first."""
         pairs = zip(self.shape.sizes, self.information, strict=True)
+        # Var z = k^(l-1) / I_l.
         whole = [mpq(size, known) if known else mpq(0) for size, known in pairs]
         return (*whole[:-1], mpq(0)) if self.exact_root else tuple(whole)
 
@@ -281,8 +283,10 @@ class Design:
             if shape.filled[height - 1] == shape.widths[height - 1]:
                 edges.append(None)
                 continue
+            # The variance of the sum of the children's z: those that are whole, and the one at the edge below, if any.
             below = (shape.filled[height - 2] - shape.k * shape.filled[height - 1]) * self.spreads[height - 2]
             below += edges[-1] or 0
+            # Two estimates of one sum, the node's own noise and the children's: precisions add up.
             edges.append(below / (self.precisions[height - 1] * below + 1))
         if self.exact_root and edges[-1] is not None:
             edges[-1] = mpq(0)
@@ -294,6 +298,7 @@ class Design:
         inverse = [mpq(0), *(mpq(1, known) if known else mpq(0) for known in self.information)]
         if self.exact_root:
             inverse[-1] = mpq(0)
+        # (1 / I_l - 1 / I_(l-1)) / k^(l-1), as at the head of this file.
         return tuple((inverse[at + 1] - inverse[at]) / size for at, size in enumerate(self.shape.sizes))
 
     def variance(self, query: Pieces) -> Fraction:
@@ -302,6 +307,7 @@ class Design:
         True where the precisions are those of the noise; for others take `weights`.
         """
         plan = self._plan(query)
+        # c_root^2 Var z_root, then (c_v - c_parent)^2 Var z_v for each node below which weights differ.
         total = plan.mean**2 * self._spread(self.shape.height, 0)
         for height, _, mean, runs in plan.families:
             for first, stop, below, _ in runs:
@@ -459,6 +465,7 @@ class Design:
             )
         found = [self.spreads[-1]]
         for spread in self.spreads[-2::-1]:
+            # A child is z less the mean of its siblings' z, plus 1/k of the parent's value; these are independent.
             found.append(spread * (1 - mpq(1, self.shape.k)) + found[-1] / self.shape.k**2)
         return tuple(map(as_fraction, found[::-1]))
 
@@ -489,6 +496,7 @@ class Design:
         if self.exact_root and height == self.shape.height:
             return mpq(1), mpq(0)
         spread = self._spread(height, index)
+        # Theorem 3, upward pass: z is the mean of the node's own value and of its children's z, weighted by precision.
         own = spread * self.precisions[height - 1]
         return own, (1 - own) if height > 1 else mpq(0)
 
@@ -628,6 +636,7 @@ class TreeFit:
             if not found and precision == 1:
                 found.append(own)  # nobody writes to it, and a copy of the leaves costs as much as all levels above
                 continue
+            # Y_v = k^(l-1) p_l noisy_v, to which the Y of the children are added.
             here = own * (size * precision)
             if found:
                 add_up(found[-1][: len(own) * shape.k], shape.k, here)
@@ -697,6 +706,7 @@ class TreeFit:
         for height in range(shape.height - 1, 0, -1):
             y, known = self.upward[height - 1].astype(object), self.design.information[height - 1]
             common = math.lcm(over, known)
+            # The gap between the parent and the sum of its children's z, over one denominator.
             gap = fitted * (common // over) - summed(y, k) * (common // known)
             fitted, over = y * (common // known * k) + np.repeat(gap, k), common * k
         return [Fraction(one, over) for one in fitted[: shape.n].tolist()]
@@ -720,6 +730,7 @@ class TreeFit:
         first, _, end = self.design._children(height, index)
         parts = [self._z(height - 1, child, child + 1) for child in range(first, end)]
         spreads = [self.design._spread(height - 1, child) for child in range(first, end)]
+        # Theorem 3, downward pass: the gap to the parent is shared in proportion to the variances of z.
         share = (value - sum(parts, mpq(0))) / sum(spreads, mpq(0))
         return [part + share * spread for part, spread in zip(parts, spreads, strict=True)]
 
@@ -855,6 +866,7 @@ def squares(lows: NDArray[np.int64], highs: NDArray[np.int64], size: int) -> NDA
     """For each range: the sum over nodes of so many leaves of the squared number of leaves that lie in the range."""
     first, last = lows // size, highs // size
     left, right = (first + 1) * size - lows, highs + 1 - last * size
+    # The two nodes at the ends are cut; those between them lie in the range with all their leaves.
     apart = left**2 + right**2 + (last - first - 1) * size**2
     return np.where(first == last, (highs + 1 - lows) ** 2, apart)
 

@@ -72,6 +72,8 @@ class Flips:
     @cached_property
     def raised(self) -> Fraction:
         """The chance that a bit beyond y is read as a one: p + q (1 - 2p)."""
+        # A zero is read as one if it is flipped and stays alone, or if it was set and is not flipped: p (1 - q) + (1 -
+        # p) q.
         return self.p + self.collisions * (1 - 2 * self.p)
 
     @property
@@ -96,7 +98,9 @@ class Strings:
 def strings(m: int) -> Strings:
     bits = ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1).astype(np.int8)
     prefix = np.zeros((1 << m, m + 1), dtype=np.int8)
+    # Algorithm 3: the prefix sums of ones less zeros.
     np.cumsum(2 * bits - 1, axis=1, out=prefix[:, 1:])
+    # The estimate is the mean of all places where the prefix sum is largest.
     largest = prefix == prefix.max(axis=1, keepdims=True)
     return Strings(largest @ np.arange(m + 1), largest.sum(axis=1), bits)
 
@@ -116,6 +120,7 @@ def estimates(m: int, y: int, flips: Flips) -> dict[Fraction, Fraction]:
     kinds = np.stack([every.sums, every.places, lost, raised])
     found, counts = np.unique(kinds, axis=1, return_counts=True)
     p, more = flips.p, flips.raised
+    # Bits are independent, so a string's probability depends only on the ones lost up to y and the zeros raised beyond.
     below = [(1 - p) ** (y - one) * p**one for one in range(y + 1)]
     beyond = [more**one * (1 - more) ** (m - y - one) for one in range(m - y + 1)]
     law: dict[Fraction, Fraction] = {}
@@ -189,6 +194,7 @@ class Walks:
         """For each number n of highest places, the chances of the sums of these places, as an inverted transform lists
         them: from 0 up, then the negative ones."""
         p, more = float(self.flips.p), float(self.flips.raised)
+        # A walk returns to its start after 2 n steps with probability below (4 p (1 - p))^n.
         steps = math.log(self.rare) / math.log(4 * more * (1 - more))
         size = 1 << max(7, math.ceil(math.log2(4 * steps)))
         most = math.ceil(math.log(self.rare) / math.log(more)) + 2
@@ -246,6 +252,8 @@ class _Side:
 
     def __init__(self, up: float, z: NDArray[np.complex128]) -> None:
         self.ratio, self._stays = up / (1 - up), 1 - 2 * up
+        # The generating function of the first passage one step up: F(z) = (1 - sqrt(1 - 4 p (1 - p) z^2)) / (2 (1 - p)
+        # z).
         root = np.sqrt(1 - 4 * up * (1 - up) * z * z)
         self._first = (1 - root) / (2 * (1 - up) * z)
         self._return = (1 - root) / 2
@@ -334,6 +342,7 @@ class Tails:
         above, below = self._above, self._below
         here = above(reach + least)[:-1] + below(reach - most)[:-1]
         next_ = above(reach + least - 1)[1:] + below(reach + 1 - most)[1:]
+        # A value between two whole numbers of bits is rounded up with probability equal to its fraction.
         worst = (1 - least) * np.minimum(1, here) + most * np.minimum(1, next_)
         return min(1.0, float(worst.max()) + SLACK)
 
@@ -461,6 +470,7 @@ class _Walk:
         """The chances that the mean of the highest places of this walk is above each of `reach` while the other one, of
         0, 1, 2, ... steps, came no higher: a row for each number of steps. They do not rise from row to row."""
         if self.slow:
+            # Lemma 4.9, for one side.
             shrink, factor = 4 * self.up * (1 - self.up), 1 / (math.sqrt(math.pi) * (1 - 2 * self.up))
             bound = np.where(reach < 0, 1.0, np.minimum(1, factor * shrink ** (np.maximum(reach, 0) / 2)))
             return bound[None, :]
@@ -583,6 +593,8 @@ def chance_of_nothing(flips: Flips, y: int) -> float:
         below = later
     if y == 0:
         return 1 - 2 * more
+    # Gambler's ruin: from h below, a walk that goes up with probability `more` ever reaches its start with probability
+    # rises^h.
     rises = more / (1 - more)
     return float((below * (1 - rises ** np.arange(y + 2)))[1:].sum())
 
@@ -602,6 +614,7 @@ def of_zero(flips: Flips) -> tuple[float, float] | None:
 def mean_bound(flips: Flips) -> Fraction:
     """Lemma 4.7: how far the estimate is from y on average, at most."""
     alpha, gamma = flips.alpha, flips.gamma
+    # Lemma 4.7, one term for each side of y.
     return (4 * alpha + 4) / alpha**2 + (4 * gamma + 4) / gamma**2
 
 
@@ -613,6 +626,7 @@ def sharper_mean_bound(flips: Flips) -> Fraction:
 def tail_bound(flips: Flips, reach: Fraction) -> float:
     """Lemma 4.9: the chance that the estimate is off y by so much or more, at most."""
     p = float(flips.raised)
+    # Lemma 4.9, at the larger of the two chances, that of raised zeros.
     bound: float = 2 * (4 * p * (1 - p)) ** (float(reach) / 2) / (math.sqrt(math.pi) * (1 - 2 * p))
     return min(1.0, bound)
 
@@ -620,6 +634,7 @@ def tail_bound(flips: Flips, reach: Fraction) -> float:
 def quantile_bound(flips: Flips, psi: Fraction) -> float:
     """Lemma 4.10: by so much or more the estimate is off with chance psi at most."""
     p, level = float(flips.raised), float(probability(psi, "psi", zero=False))
+    # Lemma 4.10: Lemma 4.9 solved for the reach.
     return 2 * math.log(2 / (level * math.sqrt(math.pi) * (1 - 2 * p))) / -math.log(4 * p * (1 - p))
 
 
@@ -649,6 +664,8 @@ def odds(alpha: Fraction, moved: Fraction) -> Fraction:
             "give an alpha above 0 and a move of at least 0",
         )
     n = math.floor(moved)
+    # Each whole bit changes the likelihood by 1 + alpha = (1 - p) / p; the fraction is rounded at random, which mixes
+    # two laws.
     return (1 + alpha) ** n * (1 + (moved - n) * alpha)
 
 

@@ -47,5 +47,6 @@ def errors(laws: Laws, value: float, bits: float) -> Sizes:
     low = min(int(y + 1e-9), last)
     share = max(0.0, y - low)
     (below, of_below), (above, of_above) = laws[low], laws[min(low + 1, last)]
+    # Random rounding mixes the laws of the two neighbouring whole numbers of bits.
     estimates, chances = np.concatenate((below, above)), np.concatenate(((1 - share) * of_below, share * of_above))
     return Sizes.of(estimates[chances > 0] / bits - value, chances[chances > 0])

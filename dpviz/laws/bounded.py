@@ -51,6 +51,7 @@ def ratio(n: int, level: Fraction = QUARTER) -> Fraction:
     >>> str(ratio(100)), str(ratio(1))
     ('26/25', '3')
     """
+    # Chances of 0 mirror those of 1, so the lowest steps suffice.
     return max(high / low for low, high in itertools.pairwise(_lowest(n, level)))
 
 
@@ -87,6 +88,7 @@ def records_for(target: Fraction) -> int:
     100
     """
     low = exp_bounds(positive(target, "epsilon"))[0]
+    # At the level 1/4 and n divisible by 4 the worst ratio is (n/4 + 1) / (n/4) = 1 + 4 / n.
     return 4 * math.ceil(1 / (low - 1))
 
 
@@ -96,6 +98,7 @@ def zcdp(n: int, step: Fraction, level: Fraction = QUARTER) -> Fraction:
     The loss of either outcome lies in an interval of length eta (the difference of the two log-ratios), and a loss in
     an interval of length eta is (eta**2 / 8)-zCDP.
     """
+    # A loss in an interval of length eta is (eta^2 / 8)-zCDP (Cesar, Rogers 2021).
     return ceil_to(log_bounds(odds_ratio(n, level))[1] ** 2 / 8, step)
 
 
@@ -152,6 +155,7 @@ def padded_chance(t: int, n: int, least: int, level: Fraction = QUARTER) -> Frac
     if not 0 <= whole(t, "t", least=0) <= whole(n, "n", least=0):
         raise ParameterError.of(t, f"of {n:,} bits, 0 to {n:,} are 1", f"give 0 to {n:,}")
     every = max(n, whole(least, "least"))
+    # (t + (m - n) / 2) / m: missing bits count as halves.
     return min(max(Fraction(2 * t + every - n, 2 * every), check_level(level)), 1 - level)
 
 
@@ -176,6 +180,7 @@ def added_move(least: int, level: Fraction = QUARTER) -> Fraction:
     """
     m = whole(least, "least")
     check_level(level)
+    # The first is a bit that comes at n >= m, the second a half that becomes a bit at n < m.
     return min(max((1 - level) / (m + 1), Fraction(1, 2 * m)), 1 - 2 * level)
 
 
@@ -217,6 +222,7 @@ def product_delta(columns: int, one: Fraction, epsilon: Fraction, step: Fraction
     """
     low = exp_bounds(epsilon, 256)[0] if epsilon else Fraction(1)
     events, parts = _tails(columns, one, step)
+    # Hockey-stick divergence: the largest Pr[E] - e^epsilon Pr'[E] over the events that may be the worst.
     excess = max(first * low.denominator - other * low.numerator for first, other in events)
     return Fraction(max(0, excess), parts * low.denominator)
 
@@ -259,6 +265,7 @@ def _tails(columns: int, one: Fraction, step: Fraction | None) -> tuple[list[tup
         )
     if one == 1 or step == 0:
         return [(1, 1)], 1
+    # The corner V of the polygon; randomised response where the step is as long as the ratio allows.
     q = ((one - 1) / (one + 1) if step is None else step) / (one - 1)
     every = math.lcm(q.denominator, (q * one).denominator)
     b, a = int(q * every), int(q * one * every)

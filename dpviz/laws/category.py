@@ -28,7 +28,9 @@ def weight_law(count: int, epsilon: Fraction) -> NDArray[np.float64]:
     """
     rate = float(epsilon) / 2
     values = np.arange(count + int(REACH / rate) + 2)
+    # (1 - a) / (1 + a) = tanh(rate / 2) for a = exp(-rate).
     chances = math.tanh(rate / 2) * np.exp(-rate * np.abs(values - count))
+    # Everything below 0 is moved to 0: a^count / (1 + a).
     chances[0] = math.exp(-rate * count) / (1 + math.exp(-rate))
     return chances
 
@@ -57,6 +59,7 @@ def draw_law(counts: Sequence[int], epsilon: Fraction) -> NDArray[np.float64]:
 def mean_weight_error(epsilon: Fraction, precision: int = 64) -> Enclosure:
     """The mean of |noise| on one count: 1 / sinh(epsilon / 2), which is 2r / (1 - r**2) with r = exp(-epsilon / 2)."""
     low, high = exp_bounds(-positive(epsilon, "epsilon") / 2, precision)
+    # 2 r / (1 - r^2) rises with r, so the ends of the enclosure keep their order.
     return 2 * low / (1 - low**2), 2 * high / (1 - high**2)
 
 
@@ -70,6 +73,7 @@ def distance_bound(labels: int, n: int, epsilon: Fraction) -> Fraction:
 
 def paper_bound(labels: int, n: int, epsilon: Fraction) -> Fraction:
     """The paper's bound on the same distance: 2k / (n epsilon), never above 1. Source: Theorem 1.4."""
+    # Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Theorem 1.4.
     return min(Fraction(1), 2 * whole(labels, "labels", least=2) / (whole(n, "n") * positive(epsilon, "epsilon")))
 
 
@@ -122,6 +126,7 @@ def response_floor(labels: int, n: int, epsilon: Fraction, precision: int = 128)
     """
     k, n = whole(labels, "labels", least=2), whole(n, "n")
     low, high = exp_bounds(positive(epsilon, "epsilon"), precision)
+    # Solves ((1 - g) / n + g / k) / (g / k) = e^epsilon: counts of 1 and 0 have just that ratio.
     return k / (k + n * (high - 1)), k / (k + n * (low - 1))
 
 

@@ -106,6 +106,7 @@ class DiscreteGaussian:
         if two_sided + one_sided == 0:
             return 0
         tails = 2 * two_sided + one_sided
+        # 1 - (1 - beta)^(1 / tails), a place to start from.
         near = Fraction(-math.expm1(math.log1p(-float(beta)) / tails)) or beta / tails  # where the search begins
         return self._least(lambda a: self.holds(a, beta, two_sided, one_sided), near)
 
@@ -152,6 +153,7 @@ class DiscreteGaussian:
         """
         v = self.variance
         if v > 16:
+            # Poisson summation: 2 pi^2 > 19, and 8 pi^2 < 80.
             return v - 80 * v * v * _exp(-19 * v, precision)[1], v
         least, most = _all(v, precision)
         reach = math.isqrt(int(2 * v * 2 * precision)) + 2

@@ -25,6 +25,7 @@ def basic(epsilon: Fraction, beta: Fraction, *, bins: int = 1, column: Column = 
     (12, 67)
     """
     epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    # Figure 3: (2 / epsilon) ln(bins / beta), or (9 / (2 epsilon)) for the finite samplers.
     return ceil_log(_factor(epsilon, column), _twice(column) * whole(bins, "bins") / beta)
 
 
@@ -41,6 +42,7 @@ def theorem(ratio: Fraction, beta: Fraction, *, bins: int = 1, gamma: Fraction =
             text(each), f"beta for one bin must exceed gamma = {text(gamma)}", "take a larger beta, or a smaller gamma"
         )
     odds = 1 / (each - gamma)
+    # Theorems 4.7 and 4.10: ln(1 / (beta / bins - gamma)) / ln(p/q), enclosed; powers decide between the ends.
     (low, high), (rate_low, rate_high) = log_bounds(odds), log_bounds(ratio)
     least, most = math.ceil(low / rate_high), math.ceil(high / rate_low)
     while least < most and ratio**least < odds:
@@ -75,6 +77,7 @@ def stability_threshold(epsilon: Fraction, delta: Fraction, *, column: Column = 
     654
     """
     epsilon, delta = positive(epsilon, "epsilon"), probability(delta, "delta", zero=False)
+    # Figure 4: b = 1 + (2 / epsilon) ln(2 / delta).
     return 1 + ceil_log(_factor(epsilon, column), _twice(column) * 2 / delta)
 
 
@@ -120,6 +123,7 @@ def compact(epsilon: Fraction, beta: Fraction, *, bins: int = 1, column: Column 
     (30, 37)
     """
     epsilon, beta = positive(epsilon, "epsilon"), probability(beta, "beta", zero=False)
+    # Figure 6: (5 / epsilon) ln(bins / beta).
     return ceil_log(5 / epsilon, _twice(_finite(column)) * whole(bins, "bins") / beta)
 
 

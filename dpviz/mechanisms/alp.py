@@ -237,7 +237,7 @@ def signed_plan(plan: Plan, question: Question) -> SignedPlan:
 
 
 def log_price(plan: LogPlan, scale: Scale, accounting: Accounting, question: Question, moves: Moves) -> Fraction:
-    """The time that the table costs: no step moves a value by more bits than the first one above the floor does."""
+    """The price of the table: no step moves a value by more bits than the first one above the floor does."""
     alpha, rungs = scale.alpha, plan.rungs
     paid = ceil_to(alpha * rungs.moved(1) * moves.l1, STEP)
     if accounting == "count-exact" or (accounting == "auto" and question.aggregate.counts):

@@ -116,6 +116,8 @@ class CountNoise:
     def bind(self, l1: int, n: int | None) -> BoundNoise:
         """Fix the law for counts that one unit moves by l1 in all; `n` is the unit's public number of rows."""
         limit = check_limit(n if self.cap is None else self.cap)
+        # Ghosh, Roughgarden, Sundararajan 2009: noise with Pr[Z = z] proportional to exp(-epsilon |z| / l1) on each
+        # count is epsilon-DP for a unit that moves them by l1 in all.
         check_scale(Decay.exp(self.epsilon / l1))
         if self.base == "exp":
             return BoundNoise(self, l1, limit, None)
@@ -154,6 +156,8 @@ class BoundNoise:
         """The price of l1 steps: as typed, or l1 ln(p/q) rounded up to the price grid, never above what was asked."""
         if self.finite is None:
             return self.parameters.epsilon
+        # Balcer, Vadhan 2018, Theorem 5.2: one step of a count changes the law by p/q at most, and a unit moves l1
+        # steps.
         return min(self.parameters.epsilon, log_up(Fraction(self.finite.p, self.finite.q), STEP, self.l1))
 
     @property
@@ -181,6 +185,7 @@ class BoundNoise:
 
     def table_bound(self, beta: Fraction, bins: int) -> Fraction:
         """The paper's bound on the error of so many counts (Figure 3), which the exact quantiles undercut."""
+        # The paper's epsilon is that of replacing a row, which moves two counts by one each.
         epsilon = 2 * self.parameters.epsilon / self.l1 if self.finite is None else self.paper_epsilon
         column = "geometric" if self.finite is None else self.finite.kind
         return Fraction(tables.basic(epsilon, beta, bins=bins, column=column))

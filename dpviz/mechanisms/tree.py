@@ -489,7 +489,7 @@ class TreeBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        """The parameters that were asked for; nothing where no node is drawn."""
+        """The price that was asked for; nothing where no node is drawn."""
         made, drawn = self.mechanism, self.law.amount is not None
         if drawn and made.delta is not None and self.rho is not None:
             return guarantee(made.epsilon, made.delta, self.rho, self.unit)

@@ -184,7 +184,7 @@ def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The bins to show of those that came in any order: ascending by label. Raises ReleaseFailed where one came
+    """Sort bins that came in any order by their labels, ascending. Raises ReleaseFailed where one came
     twice."""
     order = np.argsort(labels) if labels.dtype != object else _order_of(labels.tolist())
     labels = labels[order]

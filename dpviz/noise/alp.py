@@ -62,6 +62,7 @@ class Columns:
         """a and b of each column."""
         stream = hashlib.shake_128(b"dpviz alp columns" + self.seed).digest(16 * self.columns)
         numbers = np.frombuffer(stream, dtype="<u8").reshape(-1, 2).astype(np.uint64)
+        # Multiply-shift needs an odd a: then a x is a bijection modulo 2^64.
         numbers[:, 0] |= np.uint64(1)
         return numbers
 
@@ -92,6 +93,7 @@ class Columns:
         with np.errstate(over="ignore"):
             places: Keys = keys * a
             places += b
+        # The product wraps modulo 2^64; its upper `width` bits are the place.
         places >>= np.uint64(64 - self.width)
         return places.view(np.int64)
 
@@ -144,6 +146,7 @@ class PrimeColumns(Columns):
         total = _products(keys >> np.uint64(32), a)
         total += _products(keys & np.uint64(0xFFFFFFFF), c)
         total += b  # below 2^64: two products below 2^62 + 8 each, and b below 2^61
+        # 2^61 is 1 modulo P, so the bits from 61 on are added to those below; one subtraction ends the reduction.
         total = (total & np.uint64(PRIME)) + (total >> np.uint64(61))
         total -= np.uint64(PRIME) * (total >= PRIME).astype(np.uint64)
         return (total % np.uint64(self.size)).view(np.int64)
@@ -170,6 +173,7 @@ def meeting(prime: int, size: int) -> Fraction:
     >>> str(meeting(7, 2)), str(meeting(7, 7))
     ('25/49', '1/7')
     """
+    # Of the `size` classes modulo `size`, `more` have least + 1 members and the others `least`.
     least, more = divmod(prime, size)
     return Fraction(more * (least + 1) ** 2 + (size - more) * least**2, prime**2)
 
@@ -205,6 +209,7 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     whole(worth, "worth")
     whole(step, "step")
     whole(most, "most")
+    # The least value that is worth `most`: larger ones would be cut anyway, and products stay within a word.
     largest = -(-most * step // worth)
     if (largest + 1) * worth >= 1 << 62:
         raise ParameterError.of(
@@ -215,6 +220,7 @@ def rounded(values: NDArray[np.int64], worth: int, step: int, most: int, bits: B
     scaled = np.clip(values, 0, largest) * worth
     levels, rest = np.divmod(scaled, step)
     open_ = np.flatnonzero(rest)
+    # Algorithm 2 rounds at random; here in whole numbers: up with probability rest / step, so that the mean is exact.
     levels[open_] += uniform_below(step, len(open_), bits).astype(np.int64) < rest[open_]
     clamped: NDArray[np.int64] = np.minimum(levels, most)
     return clamped
@@ -231,6 +237,7 @@ def climbed(values: NDArray[np.int64], rungs: NDArray[np.int64], shift: int, bit
     inside = (levels < last) & (scaled > rungs[0])
     for level in np.unique(levels[inside]).tolist():
         here = np.flatnonzero(inside & (levels == level))
+        # Up with probability (value - rung) / gap: the mean rung is the value.
         low, gap = int(rungs[level]), int(rungs[level + 1] - rungs[level])
         levels[here] += uniform_below(gap, len(here), bits).astype(np.int64) < scaled[here] - low
     return levels
@@ -245,6 +252,7 @@ def project(
     levels  how many ones each key has: its number of columns from the first on, cut at their number
     """
     size = columns.slots
+    # Keys with more ones come first, so those that have a one in a column are a prefix.
     order = np.argsort(-levels, kind="stable")
     sorted_keys, sorted_levels = keys[order], levels[order]
     reached = np.searchsorted(-sorted_levels, -np.arange(columns.columns), side="left")  # levels above 0, 1, 2, ...
@@ -252,6 +260,7 @@ def project(
     for column in range(columns.columns):
         row = np.zeros(size, dtype=np.bool_)
         row[columns.places(column, sorted_keys[: reached[column]])] = True
+        # Randomised response on every bit, those of no key included: the flip is an exclusive or with a random bit.
         out[column] = np.packbits(row, bitorder="little") ^ flips.draw(size // 8, bits)
         if tick is not None:
             tick(column + 1, columns.columns)

@@ -65,6 +65,7 @@ def truncation(n: int, g: int, p: int, q: int, rule: Literal["paper", "tight"] =
 def _least_truncation(n: int, g: int, p: int, q: int) -> int:
     target, ratio = Fraction(2 * p * (g - 1) * (n + 1), p - q), Fraction(p, q)
     (target_low, target_high), (ratio_low, ratio_high) = log_bounds(target), log_bounds(ratio)
+    # t + 1 is at least ln(target) / ln(p/q), which is enclosed; powers decide between the two ends.
     low, high = math.ceil(target_low / ratio_high), math.ceil(target_high / ratio_low)
     while low < high and ratio**low < target:
         low += 1
@@ -127,7 +128,9 @@ def geosample(c: int, u: int, *, n: int, p: int, q: int) -> int:
         if z >= n:
             return d
         if z < c:
+            # Pr[c + Z <= z] = a^(c-z) / (1 + a) with a = q/p, times d = (p + q) p^(n-1).
             return big_q ** (c - z) * big_p ** (n - (c - z))
+        # The mirror image: Pr[c + Z > z] = a^(z-c+1) / (1 + a).
         return d - big_q ** (z - c + 1) * big_p ** (n - 1 - (z - c))
 
     return _least(cumulative, u, n, _guess(c, u, size, n, p, q))
@@ -152,10 +155,13 @@ def fastsample(c: int, u: int, *, n: int, p: int, q: int, g: int, t: int) -> int
         if z >= min(c + t, n):
             return inner
         if z < c:
+            # As in GeoSample; the probability of noise beyond t is moved to 0.
             return big_q ** (c - z) * big_p ** (t + 1 - (c - z)) - beyond
         return inner - big_q ** (z - c + 1) * big_p ** (t - (z - c)) + beyond
 
     def cumulative(z: int) -> Any:
+        # Algorithm 4.11, a mixture over d = g (n + 1) inner: 1/g of a uniform value on 0..n, the rest of truncated
+        # noise.
         return (z + 1) * inner + (g - 1) * (n + 1) * truncated(z)
 
     return _bisect(cumulative, u, n)

@@ -75,6 +75,7 @@ class Gaussian(Law):
         return (low, high) if value < 0 else ((1 << fraction_bits) - high, (1 << fraction_bits) - low)
 
     def sweep(self, fraction_bits: int) -> tuple[int, list[int], int]:
+        # Values beyond have less than 2^-64 of the law together and are found by refining.
         least = (1 << fraction_bits) >> 64
         tails: list[tuple[int, int]] = []
         while not tails or tails[-1][1] >= least:
@@ -87,6 +88,7 @@ class Gaussian(Law):
     def _lower_tail(self, m: int, fraction_bits: int) -> tuple[int, int]:
         """Enclose F(-m), which is Pr[Z >= m], for m >= 1."""
         lows, highs = _tails(self.variance, fraction_bits + GUARD)
+        # The normalising sum over all whole numbers, by symmetry.
         one = lows[0] + lows[1], highs[0] + highs[1]  # the weights of all numbers: those from 0 on, and from 1 on
         at = min(m, len(highs) - 1)
         low = lows[m] if m < len(lows) - 1 else 0
@@ -105,7 +107,9 @@ def _tails(variance: Fraction, places: int) -> tuple[Sequence[int], Sequence[int
     weights = []
     while weight_high > 1:
         weights.append((weight_low, weight_high))
+        # exp(-(z + 1)^2 / 2v) = exp(-z^2 / 2v) exp(-(2z + 1) / 2v).
         weight_low, weight_high = weight_low * low >> places, -(-weight_high * high >> places)
+        # The next factor is this one times exp(-1 / v).
         low, high = low * step_low >> places, -(-high * step_high >> places)
     beyond = -(-(1 << places) // ((1 << places) - high))  # weights of at most 1 that fall by this factor or faster
     lows, highs = [0], [beyond]
@@ -130,6 +134,7 @@ class Rejection(Table):
     def __init__(self, variance: Fraction) -> None:
         super().__init__(Gaussian(variance))
         self.variance = variance
+        # Canonne, Kamath, Steinke 2020, Algorithm 3: t = floor(sigma) + 1.
         self.scale = math.isqrt(int(variance)) + 1
         self.proposals = two_sided_geometric(Decay.exp(Fraction(1, self.scale)))
 
@@ -142,6 +147,7 @@ class Rejection(Table):
         """Write independent draws into `out`."""
         done = 0
         while done < out.size:
+            # About three in four proposals are kept.
             proposed = self.proposals.draw((out.size - done) * 4 // 3 + 8, bits)
             kept = proposed[self._keeps(np.abs(proposed), bits)][: out.size - done]
             out[done : done + kept.size] = kept
@@ -150,10 +156,12 @@ class Rejection(Table):
     def _keeps(self, sizes: NDArray[np.int64], bits: Bits) -> NDArray[np.bool_]:
         """One coin for each number of this size."""
         drawn = np.frombuffer(bits.take(8 * sizes.size), dtype="<u8")
+        # Algorithm 3: exp(-(|Y| - sigma^2 / t)^2 / (2 sigma^2)).
         chances = np.exp(-((sizes - float(self.variance / self.scale)) ** 2) / (2 * float(self.variance)))
         gaps = chances - drawn * 2.0**-64
         keeps: NDArray[np.bool_] = gaps > 0
         for place in np.flatnonzero(np.abs(gaps) <= SLACK):
+            # Floats do not decide this coin: enclosures of any precision do, with further bits.
             size = int(sizes[place])
             keeps[place] = flip(lambda precision, size=size: self.chance(size, precision), bits, int(drawn[place]))  # type: ignore[misc]
         return keeps

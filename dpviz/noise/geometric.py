@@ -40,6 +40,7 @@ def two_sided_geometric(decay: Decay) -> Sampler:
     tables = []
     step = 1
     while scale > WIDEST_TABLE:
+        # One digit: R - R' in units of `step`, independent of the digits above.
         tables.append(Table(Remainder(decay, step), step))
         step *= BASE
         scale /= BASE
@@ -79,6 +80,7 @@ class TwoSided(Law):
         times = -value if value < 0 else value + 1
         a_low, a_high = power(self.decay, self.step, fraction_bits)
         low, high = power(self.decay, self.step * times, fraction_bits)
+        # a^m / (1 + a), numerator and denominator rounded apart from each other.
         low, high = (low << fraction_bits) // (one + a_high), -(-(high << fraction_bits) // (one + a_low))
         return (low, high) if value < 0 else (one - high, one - low)
 
@@ -89,6 +91,7 @@ class TwoSided(Law):
         lows, least = [value], one >> 64
         width = ceiling - value
         while value + width >= least:
+            # Pr[Z <= -(m + 1)] = a Pr[Z <= -m]: one product for each value.
             value = value * a_low >> fraction_bits
             width += a_high - a_low + 1
             lows.append(value)
@@ -141,6 +144,7 @@ def _lower_tail(b_m: Pair, b_lm: Pair, b_lm1: Pair, b: Pair, b_l: Pair, work: in
     """Enclose b_m (1 - b_lm) (1 - b_lm1) / ((1 + b) (1 - b_l)**2) at `fraction_bits`, from enclosures at `work`
     places."""
     one = 1 << work
+    # Each factor is taken at the end that makes the whole smaller, or larger.
     low = b_m[0] * (one - b_lm[1]) * (one - b_lm1[1])
     high = b_m[1] * (one - b_lm[0]) * (one - b_lm1[0])
     least = (one + b[0]) * (one - b_l[1]) ** 2

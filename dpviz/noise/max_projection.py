@@ -34,9 +34,11 @@ def largest(places: NDArray[np.int64], values: NDArray[np.int64], size: int, low
     """
     values = np.clip(values, low, high)
     found = np.zeros(size, dtype=np.int64)
+    # Algorithm 11: a bucket holds its largest value. A maximum moves by no more than the value that changes.
     np.maximum.at(found, places, values)
     if low < 0:
         least = np.zeros(size, dtype=np.int64)
+        # Negative values have a part of their own, which likewise moves by no more than the value does.
         np.minimum.at(least, places, values)
         found += least
     return found
@@ -48,6 +50,7 @@ def noisy(
     """Noise on every bucket, those without a key included, and each moved into low..high."""
     sampler, out = two_sided_geometric(decay), np.empty(len(found), dtype=cell_type(low, high))
     for start in range(0, len(found), PIECE):
+        # Noise on every bucket, so an empty one shows as little as any other.
         out[start : start + PIECE] = sampler.add(found[start : start + PIECE], low, high, bits)
         if tick is not None:
             tick(min(start + PIECE, len(found)), len(found))

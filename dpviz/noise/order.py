@@ -35,7 +35,7 @@ CROWDED = math.log(4)
 """The logarithm of how many times more bins than wanted a level may bring; beyond, the next higher one comes first."""
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number, by which labels are spread over a table. The order of the passes changes no law."""
+"""An odd number, by which labels are spread over a table. The choice changes no law."""
 
 Chance = Callable[[int], tuple[int, int]]
 """A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
@@ -92,15 +92,18 @@ class _Walk:
         self.precision = work + 2 * trials.bit_length() + GUARD
         self.low, self.high = chance(self.precision)
         one = 1 << self.precision
+        # p / (1 - p), the ratio of neighbouring probabilities but for whole factors.
         self.odds_low = (self.low << self.precision) // (one - self.low)
         self.odds_high = -((-self.high << self.precision) // (one - self.high))
         coarse = 2 * trials.bit_length() + GUARD  # the same for every U, so that the order of outcomes is one order
+        # A binomial law is largest at floor((n + 1) p).
         self.mode = min(trials, (trials + 1) * chance(coarse)[0] >> coarse)
 
     def at(self, k: int) -> tuple[int, int]:
         """Pr[k], from factorials."""
         one = Fraction(1 << self.precision)
         precision = self.precision + GUARD
+        # ln Pr[k] = ln n! - ln k! - ln (n - k)! + k ln p + (n - k) ln(1 - p).
         terms = [log_factorial_bounds(self.trials, precision)]
         for part in (k, self.trials - k):
             low, high = log_factorial_bounds(part, precision)
@@ -118,11 +121,13 @@ class _Walk:
 
     def up(self, k: int, low: int, high: int) -> tuple[int, int]:
         """Pr[k + 1] from Pr[k]."""
+        # Pr[k + 1] = Pr[k] (n - k) / (k + 1) p / (1 - p).
         room, below = self.trials - k, (k + 1) << self.precision
         return low * room * self.odds_low // below, -(-high * room * self.odds_high // below)
 
     def down(self, k: int, low: int, high: int) -> tuple[int, int]:
         """Pr[k - 1] from Pr[k]."""
+        # Pr[k - 1] = Pr[k] k / (n - k + 1) (1 - p) / p.
         room, above = self.trials - k + 1, k << self.precision
         return low * above // (room * self.odds_high), -(-high * above // (room * self.odds_low))
 
@@ -164,6 +169,7 @@ class _Walk:
 
     def _still_below(self, k: int, high: int) -> int:
         """At least the probability of all below k, which shrink at least as fast as the first two."""
+        # The ratio Pr[k - 1] / Pr[k] falls with k, so a geometric series from here encloses all below.
         rises, falls = k << self.precision, (self.trials - k + 1) * self.odds_low
         return -(-high * rises // (falls - rises)) if rises < falls else 1 << self.work
 
@@ -336,6 +342,7 @@ class Heavy:
         """The (n + 1)-st largest of the noisy counts and of `empty` draws, and the draws that can exceed it."""
         level, wanted = self.level, self.n + 1
         passed = binomial(empty, self._reach(level), bits, wanted if level == self.top else None)
+        # The geometric law has no memory: the excess over the level is geometric again.
         values = np.minimum(level + geometric(self.decay).draw(passed, bits), self.top)
         return self.descend(level, noisy, values, empty - passed, bits)
 
@@ -347,6 +354,7 @@ class Heavy:
         wanted = self.n + 1
         while values.size + np.count_nonzero(noisy >= level) < wanted and level > 1:
             level -= 1
+            # Of the bins known to lie below the level before, those at this one are binomial.
             more = binomial(rest, self._opened(level), bits, wanted)
             values = np.concatenate((values, np.full(more, level, dtype=np.int64)))
             rest -= more
@@ -359,6 +367,7 @@ class Heavy:
         A lower one stays below with a chance above 1/2, so it is drawn until it does.
         """
         found, short = np.empty_like(counts), counts >= level
+        # Below a level that is not above the count, the shortfall is 1 and a geometric number.
         found[short] = np.maximum(level - 1 - geometric(self.decay).draw(int(np.count_nonzero(short)), bits), 0)
         noise, open_ = two_sided_geometric(self.decay), np.flatnonzero(~short)
         while open_.size:

@@ -68,6 +68,7 @@ def peel(counts: Sequence[int], rate: Fraction, k: int, bits: Bits, bottom: Bott
     weighed = _Weighed(symbols, rate)
     drawn: list[int] = []
     while remaining and len(drawn) < k:
+        # Durfee, Rogers 2019, Algorithm 3: the exponential mechanism on the symbols that remain.
         place = remaining.pop(draw(weighed.among(remaining), bits))
         if place == len(counts):
             return [*drawn, ENDED]
@@ -154,6 +155,7 @@ def locate(revealed: int, fraction_bits: int, lows: Sequence[int], highs: Sequen
     ([0, 0, 1, 2], None)
     """
     below, above = list(accumulate(lows)), list(accumulate(highs))
+    # U times the total lies between these, for all bits to come and all weights within their bounds.
     first, last = revealed * below[-1], (revealed + 1) * above[-1]
     place = min(bisect_left(below, -(-last >> fraction_bits)), len(below) - 1)
     if place and first < above[place - 1] << fraction_bits:

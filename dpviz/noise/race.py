@@ -82,6 +82,7 @@ def run(counts: NDArray[np.int64], rate: Fraction, k: int, numbers: Numbers, bot
     field = _Field(counts, rate, bottom, _reference(counts, k, bottom))
     places, words, least, most = _survivors(field, k, numbers)
     drawn = (words << 32) + numbers.second(places)
+    # Both ends of the interval that 48 bits of U leave.
     noise = gumbel(np.concatenate((drawn, drawn + 1), dtype=np.float64))
     low, high = least + noise[: places.size], most + noise[places.size :]
     ranked: list[int] = []
@@ -153,6 +154,7 @@ def _survivors(field: _Field, k: int, numbers: Numbers) -> Survivors:
             best = np.partition(best, best.size - k)[best.size - k :]
             cut = best[0]
         if field.bottom is not None and piece.stop == field.size:
+            # An item certainly behind the bottom symbol is never listed.
             cut = max(cut, low[-1])
         places = np.flatnonzero(high >= cut)
         kept.append((places + piece.start, words[places], least[places], most[places], high[places]))

@@ -28,6 +28,8 @@ def respond(counts: NDArray[Any], n: int, labels: int, epsilon: Fraction, bits: 
     """
     if flip(lambda precision: uniform_chance(n, labels, epsilon, precision, moves), bits):
         return ANY
+    # One of n records, uniformly. Records that are missing tell a uniform label; where there are more than n, each
+    # counts for less.
     place = bits.below(max(n, int(counts.sum())))
     for at, end in enumerate(counts.cumsum()):
         if place < end:
@@ -45,5 +47,6 @@ def uniform_chance(n: int, labels: int, epsilon: Fraction, precision: int, moves
     at most (n + moves + k K) / (n + k K), which is less. Where n is public and stays, the factor is met at c = 0.
     """
     low, high = exp_bounds(epsilon, precision + 2 * n.bit_length() + 8)
+    # k K / (n + k K) with K = moves / (exp(epsilon) - 1), cleared of fractions.
     every = moves * labels
     return Fraction(every) / (every + n * (high - 1)), Fraction(every) / (every + n * (low - 1))

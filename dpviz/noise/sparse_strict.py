@@ -33,6 +33,7 @@ def empty_law(n: int, p: int, q: int) -> list[int]:
     d, power_p, power_q = gmpy2.mpz(geosample_size(n, p, q)), gmpy2.mpz(p) ** (n - 1), gmpy2.mpz(q)
     below = []
     for _ in range(n):
+        # F(v) = d - q^(v+1) p^(n-1-v), as GeoSample has it at a count of 0.
         below.append(int(d - power_q * power_p))
         power_p, power_q = power_p // p, power_q * q
     return [*below, int(d)]
@@ -49,6 +50,7 @@ def keep_heavy(noisy: Mapping[int, int], n: int) -> dict[int, int]:
         raise ParameterError.of(
             len(ranked), f"KeepHeavy needs more than n = {n} noisy counts", f"give at least {n + 1} noisy counts"
         )
+    # Strictly above, so ties with the (n + 1)-st largest are left out and at most n labels are shown.
     return {label: noisy[label] for label in sorted(noisy) if noisy[label] > ranked[n]}
 
 
@@ -61,6 +63,7 @@ def distinct_sample(count: int, taken: Iterable[int], size: int, uniform: Unifor
     blocked, drawn = sorted(taken), []
     for _ in range(count):
         rank = uniform(size - len(blocked)) - 1
+        # blocked[i] - i labels below blocked[i] are free: this finds the free label of this rank.
         below = bisect_right(range(len(blocked)), rank, key=lambda i: blocked[i] - i)
         label = rank + below
         drawn.append(label)
@@ -79,6 +82,7 @@ def ord_sample(F: Sequence[int], trials: int, count: int, uniform: Uniform) -> l
     """
 
     def binomial(left: int, num: int, den: int, most: int) -> int:
+        # Bin(left, num/den) by inversion, in units of den**-left.
         u, passed = uniform(den**left), 0
         for k in range(most):
             passed += math.comb(left, k) * num**k * (den - num) ** (left - k)
@@ -134,6 +138,7 @@ def approx_conv_exp(a: Sequence[int], times: int, s: int) -> list[int]:
 
     found = base
     for digit in bin(times)[3:]:
+        # Square, and multiply by the base where the binary digit is 1.
         square = found.mul_low(found, length)
         found = floor(square, 1) if digit == "0" else floor(square.mul_low(base, length), 2)
     terms = [int(part) for part in found.coeffs()]
@@ -152,9 +157,11 @@ def approx_bin_sample(u: int, trials: int, num: int, den: int, most: int, s: int
         return 0
     if s < trials:
         raise ParameterError.of(s, f"s must be at least the number of trials, {trials}", f"give s={trials} or more")
+    # The probability of success is rounded down to a multiple of 1/s, and failure gets the rest.
     success = s * num // den
     terms = 1
     passed, known = 0, 0
+    # Twice as many terms each time, for most draws are small.
     while terms < 2 * most:
         law = approx_conv_exp([s - success, success, *[0] * terms][:terms], trials, s)
         for k in range(known, terms):
@@ -179,6 +186,7 @@ def sparse_histogram(
     d = geosample_size(n, p, q)
     noisy = {label: geosample(count, uniform(d), n=n, p=p, q=q) for label, count in occupied.items()}
     empty = size - len(occupied)
+    # KeepHeavy looks at no bin past the (n + 1)-st largest, so n + 1 empty bins suffice.
     rivals = min(n + 1, empty)
     added = distinct_sample(rivals, occupied, size, uniform)
     values = approx_ord_sample(empty_law(n, p, q), empty, rivals, s, uniform)

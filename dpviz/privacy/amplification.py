@@ -51,5 +51,7 @@ def amplified(
             text(share), "the share of records lies above 0 and is at most 1", "give a share like 1/10"
         )
     high = exp_bounds(loss.epsilon)[1]
+    # Balle, Barthe, Gaboardi 2018, Theorems 8 and 9: ln(1 + q (e^epsilon - 1)), rounded up and never above the price of
+    # all records.
     epsilon = min(loss.epsilon, ceil_to(log_bounds(1 + share * (high - 1))[1], step))
     return ApproxDP(epsilon, share * loss.delta) if loss.delta else PureDP(epsilon)

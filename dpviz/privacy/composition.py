@@ -50,8 +50,10 @@ def basic(losses: Iterable[Loss]) -> Loss:
     """The sum of losses of one unit. All zero-concentrated: rho adds up. Otherwise zCDP is refused."""
     parts = list(losses)
     if parts and all(isinstance(part, ZCDP) for part in parts):
+        # Bun, Steinke 2016, Lemma 1.7: rho adds up.
         return ZCDP(sum((part.rho for part in parts if isinstance(part, ZCDP)), Fraction(0)))
     approx = [to_approx(part) for part in parts]
+    # Dwork, Roth 2014, Theorem 3.16: epsilons add up, and so do deltas.
     epsilon = sum((part.epsilon for part in approx), Fraction(0))
     delta = sum((part.delta for part in approx), Fraction(0))
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
@@ -78,6 +80,7 @@ def compose_dp(pairs: Pairs, delta_prime: Fraction) -> ApproxDP:
             text(total), "the deltas together must stay below 1", "take fewer steps, or smaller deltas"
         )
     steps = _tally(tally)
+    # Durfee, Rogers 2019, Theorem 3: each term is a valid epsilon at this delta, so the smallest is.
     return ApproxDP(min([_sum(steps), *_concentrated(steps, delta_prime)]), total)
 
 
@@ -105,6 +108,7 @@ def _bounded(tally: Mapping[Fraction, int], delta_prime: Fraction, drift: Fracti
     terms = [_sum(tally), *_concentrated(tally, delta_prime)]
     if delta_prime:
         squares = _squares(tally)
+        # Durfee, Rogers 2019, Lemma 4.4, last term: S/2 + sqrt(S L/2). With S/8 it is the conversion of S/8-zCDP.
         terms.append(drift * squares + root_bounds(squares * _log(delta_prime) / 2)[1])
     return ApproxDP(min(terms), delta_prime)
 
@@ -113,7 +117,10 @@ def _concentrated(tally: Mapping[Fraction, int], delta_prime: Fraction) -> list[
     """sum e tanh(e/2) + sqrt(2 S L), where delta_prime allows it."""
     if not delta_prime:
         return []
+    # e tanh(e/2) = e (exp(e) - 1) / (exp(e) + 1) is the mean loss of randomised response, the worst e-DP mechanism
+    # (Kairouz, Oh, Viswanath 2017).
     drift = sum((times * step * tanh_bounds(step / 2)[1] for step, times in tally.items()), Fraction(0))
+    # The deviation from the mean, exceeded with probability delta_prime at most.
     return [drift + root_bounds(2 * _squares(tally) * _log(delta_prime))[1]]
 
 

@@ -27,12 +27,15 @@ def group(loss: Loss, size: int) -> Loss:
     if size < 1:
         raise ConversionError.of(size, "a group has at least one member", "give size=1 or more")
     if isinstance(loss, PureDP):
+        # Dwork, Roth 2014, Theorem 2.2: epsilon grows with the size of the group.
         return PureDP(size * loss.epsilon)
     if isinstance(loss, ZCDP):
+        # Bun, Steinke 2016, Proposition 1.9: rho grows with the square of the size.
         return ZCDP(size * size * loss.rho)
     if isinstance(loss, RangeBounded) and not loss.delta:
         return RangeBounded(size * loss.epsilon, steps=loss.steps, rounds=loss.rounds)
     total = to_approx(loss)
+    # 1 + e^epsilon + ... + e^((m - 1) epsilon) = (e^(m epsilon) - 1) / (e^epsilon - 1): one term for each member.
     factor = sum((exp_bounds(step * total.epsilon)[1] for step in range(size)), Fraction(0))
     return ApproxDP(size * total.epsilon, _delta(total.delta * factor))
 
@@ -61,6 +64,7 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
         raise ConversionError.of(
             own.text, f"this price protects another unit than {unit.text}", "plan it anew in a session of that unit"
         )
+    # A zCDP filter books the steps, so they are taken against the same two changes.
     doubled = None if guarantee.zcdp_steps is None else group(guarantee.zcdp_steps, 2)
     return Guarantee(
         loss=group(guarantee.loss, 2),
@@ -85,7 +89,9 @@ def to_zcdp(loss: Loss) -> ZCDP:
             "take a pure loss, or count it with the basic filter",
         )
     if isinstance(loss, RangeBounded):
+        # Cesar, Rogers 2021: the log ratio of a range-bounded step lies in an interval of length epsilon.
         return ZCDP(loss.steps * loss.epsilon**2 / 8)
+    # Bun, Steinke 2016, Proposition 1.4.
     return ZCDP(loss.epsilon**2 / 2)
 
 
@@ -105,15 +111,19 @@ def to_approx(loss: Loss, delta: Fraction = Fraction(0)) -> ApproxDP:
                 "a zero-concentrated loss needs a δ above zero to become (ε, δ)",
                 "give a delta like 1/1000000",
             )
+        # Bun, Steinke 2016, Proposition 1.3: rho + 2 sqrt(rho ln(1/delta)), the 2 drawn under the root. Logarithm and
+        # root are rounded up, so epsilon is, too.
         under_root = 4 * loss.rho * log_bounds(1 / delta)[1]
         return ApproxDP(ceil_to(loss.rho + root_bounds(under_root)[1], STEP), delta)
     if isinstance(loss, RangeBounded):
         epsilon = loss.steps * loss.epsilon
+        # Agreeing on a domain moves the log ratio of each step by up to ln(1 + delta / rounds).
         return ApproxDP(ceil_to(epsilon + loss.shift, STEP) if loss.delta else epsilon, loss.delta)
     return ApproxDP(loss.epsilon, loss.delta)
 
 
 def _delta(delta: Fraction) -> Fraction:
+    # Up: a delta that is rounded down would promise too much.
     rounded = ceil_to(delta, DELTA_STEP)
     if rounded >= 1:
         raise ConversionError.of(

@@ -31,6 +31,8 @@ def required_delta(odds: Fraction, gamma: Fraction, least: Fraction) -> Fraction
     if not 0 < least <= 1:
         raise ParameterError.of(text(least), "the least probability must lie in (0, 1]", "give a probability like 1/10")
     gamma = probability(gamma, "gamma", zero=False)
+    # Balcer, Vadhan 2018, Lemma 3.2. An outcome has (1 - gamma) (a +- delta) + gamma D, and delta is small enough
+    # beside gamma D for the ratio to stay below e^epsilon.
     return (odds - 1) / (odds + 1) * gamma / (1 - gamma) * least
 
 

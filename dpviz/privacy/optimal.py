@@ -83,6 +83,7 @@ def _deltas(k: int, epsilon: Fraction) -> Iterator[Any]:
     (odds_low, odds), (less_low, less) = exp_bounds(-epsilon, PRECISION), exp_bounds(-2 * epsilon, PRECISION)
     down, up = directed(PRECISION)
     with down:
+        # a_0 = 1 / (1 + e^-epsilon)^k; its denominator is rounded down, so a_0 is rounded up.
         weights = _mpfr(1 + odds_low) ** k
     with up:
         ratio, keep, gain = _mpfr(odds), _mpfr(less), _mpfr(1 - less_low)
@@ -90,8 +91,11 @@ def _deltas(k: int, epsilon: Fraction) -> Iterator[Any]:
     yield delta
     for i in range(k // 2):
         with up:
+            # x_i = a_i + r x_(i-1)
             held = keep * held + chance
+            # d_(i+1) = d_i + (1 - r) x_i
             delta = delta + gain * held
+            # a_(i+1) = a_i (k - i) / (i + 1) e^-epsilon
             chance = chance * (k - i) / (i + 1) * ratio
         yield delta
 

@@ -34,10 +34,13 @@ def parallel(losses: Sequence[Loss], parts: int, relation: Relation) -> Loss:
     >>> parallel([PureDP(Fraction(1)), PureDP(Fraction(2)), PureDP(Fraction(3))], 2, "add-remove")
     PureDP(epsilon=Fraction(5, 1))
     """
+    # A replaced unit that counts in a part before and after is one removal and one addition there.
     each = [group(loss, 2) if relation == "replace-one" else loss for loss in losses]
     if all(isinstance(loss, ZCDP) for loss in each):
+        # Rho adds up over the parts that one unit counts in (Bun, Steinke 2016, Lemma 1.7).
         return ZCDP(_largest([loss.rho for loss in each if isinstance(loss, ZCDP)], parts))
     prices = [to_approx(loss) for loss in each]
+    # The worst unit counts in the parts with the largest prices; epsilon and delta may be largest in different parts.
     epsilon = _largest([price.epsilon for price in prices], parts)
     delta = _largest([price.delta for price in prices], parts)
     return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
@@ -60,6 +63,7 @@ def moved(one: Fraction, both: Fraction, few: int, parts: int) -> Fraction:
     >>> [int(moved(Fraction(1), Fraction(both), 2, parts)) for both, parts in ((1, 9), (1, 3), (4, 9))]
     [4, 3, 8]
     """
+    # `same` parts are kept; each of the others is left once and entered once, where there are so many.
     return max(same * both + min(2 * (few - same), parts - same) * one for same in range(few + 1))
 
 
@@ -71,6 +75,7 @@ def share(epsilon: Fraction, delta: Fraction, parts: int, relation: Relation) ->
     """
     if relation == "add-remove":
         return epsilon / parts, _rounded(delta / parts)
+    # A group of two costs 2 epsilon and (1 + e^epsilon) delta (Dwork, Roth 2014, Theorem 2.2).
     each = epsilon / (2 * parts)
     left = delta / parts - DELTA_STEP  # a group's delta is rounded up by at most so much
     return each, _rounded(max(left, Fraction(0)) / (1 + exp_bounds(each)[1]))

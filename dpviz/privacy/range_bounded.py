@@ -99,11 +99,16 @@ def _total(
 ) -> ApproxDP:
     _check(delta, steps, rounds, accounting, relation_factor)
     rule = compose_zcdp if accounting == "zcdp" else compose_range_bounded
+    # e' of Lemma 4.4: the steps by themselves, as if both neighbours knew the same items.
     epsilon = rule({relation_factor * step: steps}, delta_prime).epsilon
     if accounting != "paper":
+        # Lemma 5.6 is false. In its place: the probability of each symbol under the true domain is at least 1/(1 +
+        # delta) of that under the common one, which adds ln(1 + delta) to each log ratio.
         epsilon += (steps if shifts is None else shifts) * log1p_bounds(delta)[1]
+    # A pure sum is rational and stays as it is; anything else is rounded up to the price grid.
     if epsilon != relation_factor * step * steps:
         epsilon = ceil_to(epsilon, STEP)
+    # Theorem 2 charges each round of a session twice; Theorem 1 and the safe rule charge it once.
     spent = rounds * (2 if session and accounting == "paper" else 1) * delta + delta_prime
     if spent >= 1:
         raise ParameterError.of(text(spent), "the deltas together must stay below 1", "ask fewer or smaller rounds")
@@ -148,6 +153,8 @@ def calibrate(
     if bottom and not delta:
         raise ParameterError.of(0, "a bottom symbol needs a delta above zero", "type a delta like 0.000001")
     doubled = 2 if accounting == "paper" and (session or rounds != 1) else 1
+    # Half of delta goes to composition, half to the rounds. Without a bottom symbol no item is known to one neighbour
+    # alone, so rounds need none.
     each, delta_prime = (delta / (2 * doubled * rounds), delta / 2) if bottom else (Fraction(0), delta)
     price = session_total if session else partial(total, shifts=shifts)
     shifted = steps if shifts is None else shifts
@@ -157,6 +164,7 @@ def calibrate(
         found = price(step, each, steps, rounds, delta_prime, accounting, relation_factor=relation_factor)
         return found.epsilon <= epsilon
 
+    # A place to start from, by the quadratic below; `fits` decides.
     left = epsilon - shifted * log1p_bounds(each)[1]
     low = climb(_guess(left, steps, delta_prime, accounting) // relation_factor, fits)
     if low == 0:
@@ -178,6 +186,7 @@ def _guess(epsilon: Fraction, steps: int, delta_prime: Fraction, accounting: Acc
     by_sum = int(STEP_GRID * epsilon / steps)
     if not delta_prime:
         return by_sum
+    # The last term of Lemma 4.4 as a quadratic in the step x: drift x^2 + slope x = epsilon.
     drift = Fraction(steps, 8 if accounting == "zcdp" else 2)
     slope = root_bounds(steps * log_bounds(1 / delta_prime)[1] / 2)[1]
     root = (root_bounds(slope**2 + 4 * drift * epsilon)[0] - slope) / (2 * drift)

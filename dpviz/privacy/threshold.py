@@ -28,6 +28,7 @@ def laplace_total(touched: int, epsilon: Fraction, offset: int, *, per_bin: int 
     """
     _check(touched, epsilon, per_bin)
     whole(offset, "offset", least=0)
+    # Durfee, Rogers 2019, Lemma 6.1, with the tail of the difference of two whole-number noises.
     delta = ceil_to(_laplace_delta(touched, epsilon, offset, per_bin, 128)[1], DELTA_STEP)
     if delta >= 1:
         raise ParameterError.of(offset, "with such an offset delta would reach 1", "take a larger one")
@@ -64,6 +65,7 @@ def laplace_offset(touched: int, epsilon: Fraction, delta: Fraction, *, per_bin:
 
 def _laplace_delta(touched: int, epsilon: Fraction, offset: int, per_bin: int, precision: int) -> Enclosure:
     """(e^(touched * epsilon) + 1) * touched * T(offset + 1), where T(t) = Pr[Z - Z' >= t] for two such noises."""
+    # (e^(D epsilon) + 1) D T(offset + 1): one term for each bin of the unit.
     odds = exp_bounds(touched * epsilon, precision)
     low, high = difference_tail(epsilon / per_bin, offset + 1, precision)
     return (odds[0] + 1) * touched * low, (odds[1] + 1) * touched * high
@@ -75,6 +77,8 @@ def difference_tail(rate: Fraction, t: int, precision: int = 128) -> Enclosure:
     It is p^t (t (1 - p) / (1 + p)^2 + (1 + p + 2 p^2) / (1 + p)^3).
     """
     (low, high), powers = exp_bounds(-rate, precision), exp_bounds(-rate * t, precision)
+    # The sum over z of Pr[Z = z] Pr[Z' <= z - t] in closed form. Each factor is taken at the end of the enclosure of p
+    # that makes the whole smaller, then larger.
     least = t * (1 - high) / (1 + high) ** 2 + (1 + low + 2 * low**2) / (1 + high) ** 3
     most = t * (1 - low) / (1 + low) ** 2 + (1 + high + 2 * high**2) / (1 + low) ** 3
     return powers[0] * least, powers[1] * most
@@ -93,6 +97,7 @@ def fixed_total(step: Fraction, delta: Fraction, steps: int, delta_prime: Fracti
     No term for range-bounded steps: the set is not drawn by peeling. Source: Durfee, Rogers, Theorem 5.
     """
     whole(steps, "steps")
+    # Durfee, Rogers 2019, Theorem 5: one (step, delta)-DP mechanism for each item.
     found = compose_dp({(step, delta): steps}, delta_prime)
     return found if found.epsilon == steps * step else ApproxDP(ceil_to(found.epsilon, STEP), found.delta)
 
@@ -105,6 +110,7 @@ def calibrate_fixed(epsilon: Fraction, delta: Fraction, steps: int) -> StepPrice
     """
     whole(steps, "steps")
     probability(delta, "delta", zero=False)
+    # The sum alone needs no delta_prime, so the items get all of delta.
     found = StepPrice(Fraction(int(STEP_GRID * epsilon / steps), STEP_GRID), delta / steps, Fraction(0))
     each, delta_prime = delta / (2 * steps), delta / 2
 

@@ -112,7 +112,7 @@ class Record:
 
 
 class Log(Protocol):
-    """The count of everything that was charged, drawn or raised, by any process."""
+    """A log, which grows whenever something is charged, drawn or raised, by any process."""
 
     def head(self) -> str:
         """Another text after each change. Raises DpvizError where it cannot be seen."""

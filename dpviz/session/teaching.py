@@ -33,7 +33,7 @@ LARGEST_TABLE: Final = 2_000_000
 """Of more bins than this a page is shown no true counts."""
 
 LARGEST_RANKING: Final = 50
-"""The most of the largest true counts that are shown of undeclared keys."""
+"""The number of largest true counts that are shown of undeclared keys."""
 
 
 class Teaching(Custody):

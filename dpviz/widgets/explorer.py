@@ -92,7 +92,7 @@ class Exploring(WidgetModel):
         self._go_on()
 
     def slow(self) -> Slow:
-        """The thread that answers the asks that take a while."""
+        """The asks that take a while, by name, each with the call that answers it."""
         return {"move": self._on_move}
 
     def mirrors(self) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Series:
 
     @property
     def body(self) -> Body | None:
-        """The page's copy of it; None before the first draw."""
+        """The part that the page is told; None before the first draw."""
         return self._told
 
     def add(self, draws: SeededDraws, public: PublicTable | PublicTop | None, beta: Fraction) -> None:

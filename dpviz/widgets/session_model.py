@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 HANGING = ("pending", "elsewhere")
-"""The name on a page of a draw that may yet report back."""
+"""The states, in the words of a page, of a draw that may yet report back."""
 
 AT_HAND = 3
 """The most stored releases that are at hand for questions about them."""

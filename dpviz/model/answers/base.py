@@ -76,7 +76,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Axis:
-    """The noun for the rows of an answer.
+    """The meaning of the rows of an answer.
 
     name    what is asked about: "visits"
     noun    what one row is: "bin", "item", "range"
@@ -315,7 +315,7 @@ class Answer:
         return True
 
     def axis(self, reading: Reading) -> Axis:
-        """The noun for the rows."""
+        """The meaning of the rows."""
         raise NotImplementedError
 
     def rows(self, reading: Reading) -> dict[str, Sequence[Any]]:
