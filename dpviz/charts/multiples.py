@@ -121,7 +121,7 @@ def _drawn(release: Release, beta: Fraction, colours: Palette, wide: int) -> _Ba
     """The picture that fits the answers."""
     some = list(release.groups.values())
     ink = colours.release if release.teaching is None else colours.public
-    marks = _Marks(colours, ink)
+    marks = _PanelMarks(colours, ink)
     if not all(part.valued for part in some):
         if not all(part.listing is not None for part in some):
             rule = "parts are drawn beside each other where each has values or is a list"
@@ -212,7 +212,7 @@ class _Part:
 
 
 @dataclass
-class _Marks:
+class _PanelMarks:
     """Everything drawn, in pixels, by its look: few layers, however many parts."""
 
     colours: Palette
@@ -295,7 +295,7 @@ class _Bars:
         release: Release,
         panels: list[_Part],
         domain: Domain | None,
-        marks: _Marks,
+        marks: _PanelMarks,
         wide: int,
         beta: Fraction,
     ) -> None:
@@ -447,7 +447,7 @@ class _Lists:
 
     sentences: Sequence[str]
 
-    def __init__(self, release: Release, marks: _Marks, wide: int) -> None:
+    def __init__(self, release: Release, marks: _PanelMarks, wide: int) -> None:
         self.release, self.marks = release, marks
         lists = {name: part.listing for name, part in release.groups.items()}
         self.items = {name: list(one.items) for name, one in lists.items() if one is not None}

@@ -69,7 +69,7 @@ def as_source(
         )
     if schema is not None or name not in (None, held.take().name):
         raise ParameterError.of("name or schema", "a source has its own name and schema", "leave both out")
-    source: Source = held.take() if isinstance(held.take(), Unstored) else Kept(held)
+    source: Source = held.take() if isinstance(held.take(), Unstored) else WrappedSource(held)
     return source
 
 
@@ -83,7 +83,7 @@ def _has_all_parts(held: Hidden[Any]) -> bool:
         return False
 
 
-class Kept(Unstored, Source):
+class WrappedSource(Unstored, Source):
     """Wraps a source that a user defined, so that its repr cannot leak data: a dataclass would show what it holds.
 
     The one place that asks a source whether it has a part: a user's own may have been written without those that we

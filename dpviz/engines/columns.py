@@ -95,7 +95,7 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = N
     if kind == "text":
         if dtype.is_boolean():
             value = ibis.cases((value, "True"), (~value, "False"))
-        return Texts(value if dtype.is_string() else value.cast("string"), numbers, odd)
+        return TextColumn(value if dtype.is_string() else value.cast("string"), numbers, odd)
     if dtype.is_decimal():
         from dpviz.engines.decimals import Decimals
 
@@ -105,7 +105,7 @@ def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = N
     held, raw = HALF if half else np.dtype(str(dtype.copy(nullable=True))), value
     if dtype.is_floating():
         value = ibis.cases((value.isnan(), ibis.null(dtype)), else_=value)
-    return Numbers(value, held, raw, odd)
+    return NumberColumn(value, held, raw, odd)
 
 
 @ibis.udf.scalar.builtin(name="date_part", signature=(("string", "timestamp"), "decimal(8, 6)"))  # type: ignore[untyped-decorator]
@@ -233,7 +233,7 @@ def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Texts(Read):
+class TextColumn(Read):
     """Texts, compared by code point; and the numbers that stand in them, where a question reads these.
 
     odd  whether a value was there that has no text; None where the column never was one of objects
@@ -268,7 +268,7 @@ class Texts(Read):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Numbers(Read):
+class NumberColumn(Read):
     """Integers or floats of a NumPy type; NaN is null, floats may be infinite.
 
     raw  the column as it lies, NaN among it: no engine finds NaN both at least one number and below another
@@ -555,7 +555,7 @@ class TextNumbers(Read):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Times(Numbers):
+class Times(NumberColumn):
     """Dates or times without a zone, in microseconds.
 
     calendar  the column as it lies, whose years and months an engine knows

@@ -221,7 +221,7 @@ class Blocks:
 
 def names(line: bytes, dialect: Dialect) -> tuple[str, ...] | None:
     """The columns' names, as DuckDB writes names that are not there or come again; None where a line has none."""
-    record = Records(dialect, 0).one(line, 0, final=True)
+    record = RecordSplitter(dialect, 0).one(line, 0, final=True)
     if not line or record is None or record.fields is None:
         return None
     found: list[str] = []
@@ -275,7 +275,7 @@ def converted(batch: Any, formats: Mapping[int, Format]) -> Any:
 
 def batches(blocks: Blocks, dialect: Dialect, width: int) -> Iterator[Any]:
     """The rows in Arrow batches. Raises nothing that a row could cause."""
-    records = Records(dialect, width)
+    records = RecordSplitter(dialect, width)
     while blocks.data or not blocks.final:
         used = records.whole(blocks.data, blocks.final)
         if used is None:
@@ -319,14 +319,14 @@ def _decoded(value: bytes | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Record:
+class DelimitedRecord:
     """Where a record ends, and its fields; None in place of these where a line begins no record."""
 
     end: int
     fields: list[bytes] | None
 
 
-class Records:
+class RecordSplitter:
     """Splits bytes into records of a number of fields."""
 
     def __init__(self, dialect: Dialect, width: int) -> None:
@@ -357,10 +357,10 @@ class Records:
                 rows.append(record.fields + [b""] * (self._width - len(record.fields)))
         return rows, at
 
-    def one(self, data: bytes, start: int, final: bool) -> Record | None:
+    def one(self, data: bytes, start: int, final: bool) -> DelimitedRecord | None:
         """The record that begins here; None where it needs more bytes."""
-        unfinished = None if not final and len(data) - start <= MOST else Record(start, None)
-        broken = Record(start, None)
+        unfinished = None if not final and len(data) - start <= MOST else DelimitedRecord(start, None)
+        broken = DelimitedRecord(start, None)
         limit, place, found = start + MOST + 1, start, list[bytes]()
         plain = quoted_lines = False
         while True:
@@ -387,7 +387,7 @@ class Records:
             if stop - start > MOST or (plain and quoted_lines):
                 return broken
             if data[stop : stop + 1] != self._delimiter:
-                return Record(stop, found)
+                return DelimitedRecord(stop, found)
             place = stop + 1
 
     def _closing(self, data: bytes, place: int, limit: int, one_line: bool) -> int | None:

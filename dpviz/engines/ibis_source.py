@@ -348,8 +348,8 @@ class IbisSource(Unstored, Source):
         return known
 
     @property
-    def _reading(self) -> Reading:
-        return Reading(self._marks, self._odd, self._halves)
+    def _reading(self) -> TextReading:
+        return TextReading(self._marks, self._odd, self._halves)
 
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count or sum up rows, of users inside the unit's bounds, in the engine. Filters come first, then the bounds.
@@ -386,7 +386,7 @@ def _gone(value: str, problem: str, rule: str, step: str) -> EngineGone:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TextReading:
     """How the texts of a table are read.
 
     marks   what stands before fractions and between thousands
@@ -406,7 +406,7 @@ def _prepared(
     question: Question,
     unit: Unit,
     need: Need,
-    reading: Reading,
+    reading: TextReading,
 ) -> Hidden[Any] | str:
     """The query in the engine's own words; or the operation that the engine has no words for."""
     query = asked(held, columns, question, unit, need, reading)
@@ -424,7 +424,7 @@ def asked(
     question: Question,
     unit: Unit,
     need: Need,
-    reading: Reading,
+    reading: TextReading,
 ) -> Hidden[Any]:
     """The query that counts or sums up: a label and a whole number for each bin that is not empty, or for the largest
     ones in order."""

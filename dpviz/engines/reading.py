@@ -505,14 +505,14 @@ class Exact(Fraction):
     __slots__ = ()
 
 
-class Unread(Enum):
+class UnreadValue(Enum):
     """Values that are there and cannot be read."""
 
     UNREADABLE = "a value that is neither text nor number"
 
 
-UNREADABLE: Final = Unread.UNREADABLE
-Plain: TypeAlias = str | Fraction | float | Unread
+UNREADABLE: Final = UnreadValue.UNREADABLE
+Plain: TypeAlias = str | Fraction | float | UnreadValue
 """A value, read: a text, an exact number, or a float, which only lies on some side of a limit. None is missing."""
 
 

@@ -25,7 +25,7 @@ MOST_RANGES = 100_000
 
 
 @dataclass(frozen=True)
-class Choice:
+class BranchingChoice:
     """A tree with so many children to a node, over one domain and at one price.
 
     error  the mean, over ranges, of the squared error of a fitted range, rounded up by less than one part in 10**30
@@ -40,7 +40,7 @@ class Choice:
 @plain_arguments
 def branchings(
     leaves: int, epsilon: Number = 1, ranges: Sequence[tuple[int, int]] | None = None, widest: int = WIDEST
-) -> tuple[Choice, ...]:
+) -> tuple[BranchingChoice, ...]:
     """All numbers of children from 2 on, the best first, by the mean squared error of a fitted range.
 
     leaves   the number of bins; padding is asked like any other leaf
@@ -68,7 +68,7 @@ def branchings(
             variances = Design(shape).variances(lows, highs)
             mean = sum(variances, Fraction(0)) / len(variances)
         noise = TwoSidedGeometric(Decay.exp(price / shape.height)).variance()[1]
-        found.append(Choice(k, shape.height, shape.nodes, noise * mean))
+        found.append(BranchingChoice(k, shape.height, shape.nodes, noise * mean))
     return tuple(sorted(found, key=lambda one: (one.error, one.branching)))
 
 

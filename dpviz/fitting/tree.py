@@ -512,7 +512,7 @@ class Design:
         first, end = index * shape.k, min((index + 1) * shape.k, shape.widths[height - 2])
         return first, max(first, min(end, shape.filled[height - 2])), end
 
-    def _plan(self, query: Pieces) -> _Plan:
+    def _plan(self, query: Pieces) -> _QueryPlan:
         """The nodes below which a query's weights are uneven, from the root down, and the runs of their children."""
         edges, values = _steps(query, self.shape.n, self.shape.reach)
         families: list[_Family] = []
@@ -545,7 +545,7 @@ class Design:
             return mean, True
 
         mean, _ = mean_below(self.shape.height, 0)
-        return _Plan(mean, tuple(families))
+        return _QueryPlan(mean, tuple(families))
 
     def _sums(self, weights: Sequence[int | Fraction]) -> Iterator[list[Any]]:
         """The sums of a query's weights below the nodes of each height, leaves first."""
@@ -580,7 +580,7 @@ class _Family(NamedTuple):
     runs: tuple[_Run, ...]
 
 
-class _Plan(NamedTuple):
+class _QueryPlan(NamedTuple):
     mean: Any
     families: tuple[_Family, ...]
 

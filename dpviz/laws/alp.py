@@ -236,7 +236,7 @@ def _sums(p: float, more: float, n: int, size: int) -> Floats:
     """The chances of the sums of n highest places, each place counted from y."""
     length = size * n
     forward = np.exp(-2j * np.pi * np.arange(length) / length)
-    right, left = _Side(more, forward), _Side(p, forward.conj())
+    right, left = _WalkSide(more, forward), _WalkSide(p, forward.conj())
     won = right.alone(n, left.ratio) + left.alone(n, right.ratio)
     for mine in range(1, n):  # both reach a height above 0, with so many places on the right
         first = right.first(mine) * left.first(n - mine)
@@ -246,7 +246,7 @@ def _sums(p: float, more: float, n: int, size: int) -> Floats:
     return np.fft.irfft(won, length)
 
 
-class _Side:
+class _WalkSide:
     """One walk, by its transforms at the frequencies up to half of all: those of the others mirror them. `z**k` of a
     frequency is another one of the whole list."""
 
@@ -425,7 +425,7 @@ def rows_of(sides: Floats, reach: Floats, m: int) -> Floats:
     return np.where(reach[None, :] >= room, 0.0, rows)
 
 
-class _Walk:
+class _HeightWalk:
     """One walk from y that goes up with a chance below 1/2: how high it comes, and the mean of its highest places."""
 
     def __init__(self, chance: Fraction) -> None:
@@ -439,7 +439,7 @@ class _Walk:
         values: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
         chances: list[list[Floats]] = [[] for _ in range(HEIGHTS)]
         for n in range(1, most + 1):
-            side = _Side(up, np.exp(-2j * np.pi * np.arange(size * n) / (size * n)))
+            side = _WalkSide(up, np.exp(-2j * np.pi * np.arange(size * n) / (size * n)))
             rising, first, places = side.again(n), side.first(n), np.arange(size * n) / n
             for height in range(HEIGHTS):
                 found = np.fft.irfft(rising if height < HEIGHTS - 1 else rising / (1 - first), size * n)
@@ -466,7 +466,7 @@ class _Walk:
         found[:, -1] = 1.0
         return found
 
-    def against(self, other: _Walk, reach: Floats) -> Floats:
+    def against(self, other: _HeightWalk, reach: Floats) -> Floats:
         """The chances that the mean of the highest places of this walk is above each of `reach` while the other one, of
         0, 1, 2, ... steps, came no higher: a row for each number of steps. They do not rise from row to row."""
         if self.slow:
@@ -486,7 +486,7 @@ class _Walk:
 
 
 @lru_cache(maxsize=8)
-def _against(walk: _Walk, other: _Walk) -> Floats:
+def _against(walk: _HeightWalk, other: _HeightWalk) -> Floats:
     """`walk.against(other, ...)` from each of its values on, and beyond the last one."""
     allowed = np.ones((1, HEIGHTS)) if other.slow else other.allowed
     just_below = np.append(walk.values - 1e-6, np.inf)
@@ -527,8 +527,8 @@ MIDDLE: Final = 2 * FAR + 2
 
 
 @lru_cache(maxsize=64)
-def _walk(chance: Fraction) -> _Walk:
-    return _Walk(chance)
+def _walk(chance: Fraction) -> _HeightWalk:
+    return _HeightWalk(chance)
 
 
 class Enumerated:

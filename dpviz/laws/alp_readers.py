@@ -131,7 +131,7 @@ def signed_tails(flips: Flips, m: int, reader: str) -> Tails:
 
 
 @dataclass(frozen=True)
-class Step:
+class WalkStep:
     """One step of a walk: `rise`, above 0, with chance `up`, else `fall`, below 0. The mean of e^step is 1."""
 
     up: float
@@ -164,14 +164,14 @@ class Chases:
         return self._right if self.cleared else _chased((self._alone,), self.reader)
 
     @property
-    def _crowded(self) -> Step:
+    def _crowded(self) -> WalkStep:
         """Over bits that others may turn against y."""
-        return Step(float(self.flips.raised), self._gain, -self._loss)
+        return WalkStep(float(self.flips.raised), self._gain, -self._loss)
 
     @property
-    def _alone(self) -> Step:
+    def _alone(self) -> WalkStep:
         """Over bits that are only flipped."""
-        return Step(float(self.flips.p), self._loss, -self._gain)
+        return WalkStep(float(self.flips.p), self._loss, -self._gain)
 
     @property
     def _gain(self) -> float:
@@ -203,7 +203,7 @@ def _looked_up(chances: Floats, reach: Floats) -> Floats:
     return found
 
 
-def _chased(kinds: tuple[Step, ...], reader: Reader) -> Floats:
+def _chased(kinds: tuple[WalkStep, ...], reader: Reader) -> Floats:
     """For T = 0, 1, 2, ... the chance, at most, that a place more than T away wins, or has the sum on its side.
 
     kinds  the steps of the walk: all of one kind, or any number of the first kind and then those of the last
@@ -230,7 +230,7 @@ def _chased(kinds: tuple[Step, ...], reader: Reader) -> Floats:
     return np.minimum.accumulate(found)
 
 
-def _chains(heights: Floats, cell: float, kind: Step, reader: Reader, steps: int) -> Floats:
+def _chains(heights: Floats, cell: float, kind: WalkStep, reader: Reader, steps: int) -> Floats:
     """For 0, 1, 2, ... steps a row: with what chance a chain that began at 0 is in each cell."""
     on_rise, on_fall = (_moved(heights, cell, step, reader) for step in (kind.rise, kind.fall))
     chain: Floats = np.zeros(len(heights))
@@ -243,7 +243,7 @@ def _chains(heights: Floats, cell: float, kind: Step, reader: Reader, steps: int
     return np.array(rows)
 
 
-def _later(follows: Floats, heights: Floats, cell: float, kind: Step, reader: Reader, steps: int) -> list[Floats]:
+def _later(follows: Floats, heights: Floats, cell: float, kind: WalkStep, reader: Reader, steps: int) -> list[Floats]:
     """For each cell the mean of what may follow after 0, 1, 2, ... steps from there."""
     on_rise, on_fall = (_moved(heights, cell, step, reader) for step in (kind.rise, kind.fall))
     rows = [follows]
@@ -266,7 +266,7 @@ def _overtaken(heights: Floats) -> Floats:
     return found
 
 
-def _outweighed(heights: Floats, cell: float, kinds: tuple[Step, ...], shrinks: dict[float, float]) -> Floats:
+def _outweighed(heights: Floats, cell: float, kinds: tuple[WalkStep, ...], shrinks: dict[float, float]) -> Floats:
     """The chance, at most, that the sum of e^S from the first step on is above e^height, in whatever order steps of
     these kinds come.
 

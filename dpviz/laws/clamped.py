@@ -11,7 +11,7 @@ from dpviz.exact import Enclosure
 from dpviz.laws.geometric import PRECISION
 
 
-class Noise(Protocol):
+class SymmetricLaw(Protocol):
     """A law on the integers that is symmetric around 0."""
 
     def pmf(self, value: int) -> Enclosure: ...
@@ -41,7 +41,7 @@ class Clamped:
     c - a > low. The error exceeds a with probability Pr[Z > a] times the number of open sides.
     """
 
-    noise: Noise
+    noise: SymmetricLaw
     low: int | None = None
     high: int | None = None
 

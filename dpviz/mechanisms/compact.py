@@ -186,7 +186,7 @@ class Compact(Parameters):
 
 
 @dataclass(frozen=True)
-class Design:
+class FieldDesign:
     """A sampler, and the least number of elements of a field for it. One row costs no more than these odds."""
 
     part: FiniteLaw
@@ -212,7 +212,7 @@ class Design:
         return Fraction(self.part.p, self.part.q) ** 2 * Fraction(self.quotient + 1, self.quotient)
 
 
-def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
+def _design(mechanism: Compact, bins: int, n: int, rows: int) -> FieldDesign:
     """The sampler whose field is smaller, for a price of at most epsilon for `rows` replaced rows."""
     step = mechanism.epsilon / rows
     check_scale(Decay.exp(step / 2))
@@ -220,7 +220,7 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
     wanted: tuple[SamplerKind, ...] = ("geosample", "fastsample")
     if mechanism.sampler != "auto":
         wanted = (mechanism.sampler,)
-    found: list[Design] = []
+    found: list[FieldDesign] = []
     refused: list[int] = []
     p, q, quotient, e = _base(mechanism.base, step)
     for kind in wanted:
@@ -234,7 +234,7 @@ def _design(mechanism: Compact, bins: int, n: int, rows: int) -> Design:
             needed = max(bins, n + 1, quotient * sampler_of(part).size)
             bits = needed.bit_length()
             if _fits(n, bits) and fields.holds(needed, mechanism.field):
-                found.append(Design(part, needed, mechanism.field))
+                found.append(FieldDesign(part, needed, mechanism.field))
         refused.append(bits)
     if not found:
         most = fields.largest(mechanism.field)
@@ -315,7 +315,7 @@ class CompactBound(Bound):
     question: Question
     unit: Unit
     rows: int
-    design: Design
+    design: FieldDesign
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = CompactTable

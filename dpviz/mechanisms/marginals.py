@@ -400,7 +400,7 @@ class MarginalsBound(Bound):
         """Add up the occupied bins in every table, batch by batch, and add noise to every cell. How many bins are
         occupied is private: no tick tells."""
         assert isinstance(statistic, SparseCounts)
-        sums = Sums(self.tables)
+        sums = PassingSums(self.tables)
         statistic.each(sums.add)
         drawn: list[NDArray[np.int64]] = []
         done = 0
@@ -420,7 +420,7 @@ class MarginalsBound(Bound):
         return MarginalTables(self.law.asked, np.concatenate(drawn), self.law.total)
 
 
-class Sums:
+class PassingSums:
     """True tables, while the occupied bins of the product pass by."""
 
     def __init__(self, tables: Tables) -> None:

@@ -251,7 +251,7 @@ def space_of(question: Question, items: int, rows: int, *, each: int = 0) -> Spa
     return Space(bits=items * label + 1, text=f"{items:,} × {label}, and 1 for the end; {rows:,} rows are read")
 
 
-class Listing(Mechanism, Protocol):
+class NamesItems(Mechanism, Protocol):
     """A mechanism that names items."""
 
     @property
@@ -266,7 +266,7 @@ class ListBound(Bound):
     if TYPE_CHECKING:
 
         @property
-        def mechanism(self) -> Listing: ...
+        def mechanism(self) -> NamesItems: ...
 
     @property
     def max_items(self) -> int:

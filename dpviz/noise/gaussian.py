@@ -57,12 +57,12 @@ def discrete_gaussian(variance: Fraction) -> Sampler:
             text(variance), f"the variance of the noise must be at most 2^{2 * (WIDEST.bit_length() - 1)}", "raise rho"
         )
     if variance <= WIDEST_TABLE**2:
-        return Sampler([Table(Gaussian(variance))])
+        return Sampler([Table(GaussianLaw(variance))])
     return Sampler([Rejection(variance)])
 
 
 @dataclass(frozen=True)
-class Gaussian(Law):
+class GaussianLaw(Law):
     """The cumulative law, from sums of weights that are enclosed by fixed-point integers."""
 
     variance: Fraction
@@ -132,7 +132,7 @@ class Rejection(Table):
     """Draws by rejection from discrete Laplace noise: about four in three are needed, whatever the variance."""
 
     def __init__(self, variance: Fraction) -> None:
-        super().__init__(Gaussian(variance))
+        super().__init__(GaussianLaw(variance))
         self.variance = variance
         # Canonne, Kamath, Steinke 2020, Algorithm 3: t = floor(sigma) + 1.
         self.scale = math.isqrt(int(variance)) + 1

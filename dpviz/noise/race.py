@@ -53,10 +53,10 @@ def rank(counts: NDArray[np.int64], rate: Fraction, k: int, bits: Bits, bottom: 
     [0, 1, 2]
     """
     check(rate, k, bottom)
-    return run(integers(counts), rate, k, Numbers(bits), bottom)
+    return run(integers(counts), rate, k, UniformNumbers(bits), bottom)
 
 
-class Numbers:
+class UniformNumbers:
     """The uniform numbers U of a race, one for each place, as far as they are revealed."""
 
     def __init__(self, bits: Bits) -> None:
@@ -75,7 +75,7 @@ class Numbers:
         return int.from_bytes(self._bits.take(8), "little")
 
 
-def run(counts: NDArray[np.int64], rate: Fraction, k: int, numbers: Numbers, bottom: Bottom | None) -> list[int]:
+def run(counts: NDArray[np.int64], rate: Fraction, k: int, numbers: UniformNumbers, bottom: Bottom | None) -> list[int]:
     """The list that the numbers give: a function of counts and numbers, whichever way it is found."""
     if counts.size == 0 and bottom is None:
         return []
@@ -133,7 +133,7 @@ Survivors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.floa
 """Places, their first 16 bits, and the ends of their scores without the noise."""
 
 
-def _survivors(field: _Field, k: int, numbers: Numbers) -> Survivors:
+def _survivors(field: _Field, k: int, numbers: UniformNumbers) -> Survivors:
     """The symbols that may be among the first k, and not certainly behind the bottom symbol, as far as 16 bits tell.
 
     Piece by piece. The k-th largest low end so far is a cut, which the next pieces can only raise.
@@ -244,7 +244,7 @@ def _constants() -> NDArray[np.float64]:
 class _Runner:
     """One symbol of a race, with the bits of its number revealed so far and the enclosure of its score."""
 
-    def __init__(self, place: int, prefix: int, field: _Field, numbers: Numbers) -> None:
+    def __init__(self, place: int, prefix: int, field: _Field, numbers: UniformNumbers) -> None:
         self.place = place
         self._prefix, self._fraction_bits = prefix, DIGITS
         self._field, self._numbers = field, numbers

@@ -1,6 +1,6 @@
 """The range sheet: any range of an ordered domain, read by several estimators from numbers that are there already.
 
-Ranges are read from a `Drawn`: on public or made-up data a tree and a flat histogram with seeded noise, of a
+Ranges are read from a `DrawnRanges`: on public or made-up data a tree and a flat histogram with seeded noise, of a
 paid tree the numbers that were released. Reading costs nothing. A sheet carries one mark for each stretch of bins in
 view, the range that is brushed, and the ranges between some stops, on which a page without a kernel can rest. Source:
 Hay, Rastogi, Miklau, Suciu 2010, sections 4 and 5; their Figure 6 is the curve of errors.
@@ -71,7 +71,7 @@ class Estimator:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnRanges:
     """Numbers from which ranges are read.
 
     head   what is said above them: `title`, `sentence`, and `badge` for public data or `paid` for a release
@@ -104,7 +104,7 @@ class Drawn:
         return None if self.truth is None else np.concatenate(([0], np.cumsum(self.truth)))
 
 
-def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) -> Drawn:
+def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) -> DrawnRanges:
     """A tree and a flat histogram of public counts, each with the noise of all of epsilon, from a seed.
 
     Neighbours are tables that differ by one record: it changes one bin, and one node on each height of the tree.
@@ -119,7 +119,7 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
     flat = np.concatenate(([0], np.cumsum(counts + two_sided_geometric(on_bin).draw(shape.n, bits))))
     fit = TreeFit(Design(shape), noisy)
     levels = counted(shape.height, "level")
-    return Drawn(
+    return DrawnRanges(
         domain,
         table.nouns,
         fit,
@@ -146,7 +146,7 @@ def of_public(table: PublicTable, epsilon: Fraction, branching: int, seed: int) 
     )
 
 
-def of_release(release: Release) -> Drawn:
+def of_release(release: Release) -> DrawnRanges:
     """The noisy nodes of a tree that was released. The error of each range is the one that was promised then.
 
     Raises ParameterError for an answer that is not made of the nodes of a tree.
@@ -177,7 +177,7 @@ def of_release(release: Release) -> Drawn:
         return Estimator(name, label, about, value, bar, counted_by[name])
 
     asked = [one for one in ESTIMATORS if error.estimator(one[0]).range(0, 0, Fraction(1, 2)) is not None]
-    return Drawn(
+    return DrawnRanges(
         domain,
         release.unit.nouns,
         fit,
@@ -237,7 +237,7 @@ class RangeSheet:
     beta         an interval may fail so often
     """
 
-    drawn: Drawn
+    drawn: DrawnRanges
     low: int
     high: int
     first: int
@@ -251,7 +251,7 @@ class RangeSheet:
         self.drawn.design.shape.check(self.first, self.last)
 
     @classmethod
-    def over(cls, drawn: Drawn, beta: Fraction) -> RangeSheet:
+    def over(cls, drawn: DrawnRanges, beta: Fraction) -> RangeSheet:
         """All of the domain in view, and the third quarter of it brushed."""
         n = drawn.size
         return cls(drawn, n // 2, max(n // 2, (3 * n) // 4 - 1), 0, n - 1, beta)

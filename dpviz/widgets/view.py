@@ -147,7 +147,7 @@ class Long(Mirror):
         self.send_state(names)
 
 
-class Kept(Long):
+class UnseenModel(Long):
     """A model that is drawn by no view of its own. It is anywidget's, which saves the bytes in a notebook; the model of
     Jupyter saves none."""
 
@@ -158,7 +158,7 @@ class Kept(Long):
     _anywidget_id = traitlets.Unicode("dpviz.kept").tag(sync=True)
 
 
-class Program(Kept):
+class Program(UnseenModel):
     """The program that a page runs to draw views: a page is sent it once, however many views there are, and a notebook
     saves it once."""
 
@@ -270,7 +270,7 @@ class Heard(Mirror):
         return []
 
 
-class Board(Heard, Kept):
+class Board(Heard, UnseenModel):
     """The values that the views of one model show: sent once and saved once, however many views there are."""
 
     def __init__(self, model: WidgetModel) -> None:

@@ -17,7 +17,7 @@ from dpviz.laws import gaussian as laws
 from dpviz.laws.gaussian import DiscreteGaussian, zcdp
 from dpviz.noise import gaussian
 from dpviz.noise.bits import TeachingBits
-from dpviz.noise.gaussian import Gaussian, Rejection, discrete_gaussian
+from dpviz.noise.gaussian import GaussianLaw, Rejection, discrete_gaussian
 from dpviz.noise.table import Sampler, Table
 from tests.noise.listed import Listed
 from tests.noise.statistics import FALSE_ALARM, ends_folded, histogram, p_value, power
@@ -86,7 +86,7 @@ def test_one_draw_in_a_hundred_shifted_by_one_is_rejected() -> None:
 
 @pytest.mark.parametrize("variance", [Fraction(1, 1000), Fraction(1, 9), Fraction(7, 2), Fraction(400)], ids=str)
 def test_boundaries_of_the_table_enclose_the_law(variance: Fraction) -> None:
-    table, law = Gaussian(variance), DiscreteGaussian(variance)
+    table, law = GaussianLaw(variance), DiscreteGaussian(variance)
     start, lows, width = table.sweep(192)
     assert 0 < width < 2**64 and lows == sorted(lows)
     one = 1 << 192

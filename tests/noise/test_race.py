@@ -25,7 +25,7 @@ from dpviz.laws.top_k import Law, peeled
 from dpviz.noise import race, table
 from dpviz.noise.bits import Bits, TeachingBits
 from dpviz.noise.peeling import Bottom, peel
-from dpviz.noise.race import ABSOLUTE, DIGITS, Numbers, cells, gumbel, log, rank, run
+from dpviz.noise.race import ABSOLUTE, DIGITS, UniformNumbers, cells, gumbel, log, rank, run
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
 FRACTION_BITS = 1200
@@ -37,7 +37,7 @@ def finely() -> Any:
     return gmpy2.context(precision=4 * FRACTION_BITS, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max())
 
 
-class Written(Numbers):
+class Written(UniformNumbers):
     """Numbers given in full, as whole numbers below 2**PLACES, revealed as a race asks for them."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
