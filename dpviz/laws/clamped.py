@@ -101,6 +101,7 @@ class Clamped:
         both = self.noise.least_above(beta / 2)
         if all(both < room for room in rooms):
             return both
+        # With one side closed at the distance of the nearer end, all of beta is for the other side.
         one = max(min(rooms), self.noise.least_above(beta))
         return one if len(rooms) < 2 else min(one, max(rooms))
 

@@ -47,6 +47,7 @@ class Truncated:
         if value != 0:
             return low, high
         moved_low, moved_high = self.noise.above(self.t)
+        # Both tails beyond t are moved to 0.
         return low + 2 * moved_low, high + 2 * moved_high
 
     def above(self, value: int) -> Enclosure:
@@ -196,6 +197,7 @@ class FastSampleLaw:
     def _worst(self, a: int) -> list[Case]:
         """The counts with the largest error tail: one in the middle, with both sides open, or one at the edge, which is
         far from more of the uniform values."""
+        # At the edge one side is open, and most of the uniform values are far.
         edge = (int(a < self.n), self._far(0, a))
         return [edge] if 2 * a + 2 > self.n else [edge, (2, self._far(a + 1, a))]
 

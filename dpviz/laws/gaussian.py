@@ -249,6 +249,7 @@ def zcdp(l2_squared: Fraction, variance: Fraction) -> Fraction:
     """
     if l2_squared < 0:
         raise ParameterError.of(text(l2_squared), "a squared distance is at least 0", "give 0 or more")
+    # Canonne, Kamath, Steinke 2020, Theorem 4: rho = D^2 / (2 sigma^2), added up over coordinates.
     return l2_squared / (2 * positive(variance, "variance"))
 
 
@@ -279,6 +280,8 @@ def _all(variance: Fraction, precision: int) -> Enclosure:
     for context, up in zip(directed(precision + 16), (False, True), strict=True):
         with context:
             v = gmpy2.mpfr(gmpy2.mpq(variance.numerator, variance.denominator))
+            # Poisson summation (Fact 20): the sum is at least this integral, and larger by a factor that is added when
+            # rounding up.
             root = gmpy2.sqrt(2 * gmpy2.const_pi() * v)
             ends.append(from_mpfr(root))
         if up:
@@ -299,10 +302,13 @@ def _from(variance: Fraction, m: int, precision: int) -> Enclosure:
         return Fraction(sums.lows[at], 1 << sums.places), Fraction(sums.highs[at], 1 << sums.places)
     (least, most), weight = _integral(variance, Fraction(m), precision), _weight(variance, m, precision)
     near, t = 1 / (variance * math.isqrt(int(variance))), Fraction(m, math.isqrt(int(variance)))
+    # Euler and Maclaurin: integral + w(m) / 2 - w'(m) / 12, where -w'(m) = m w(m) / v; the remainder is `off` times the
+    # weight.
     slope, off = m / (12 * variance), (2 * t**3 + 12 * t + 16) / 700 * near
     low, high = least + (Fraction(1, 2) + slope - off) * weight[0], most + (Fraction(1, 2) + slope + off) * weight[1]
     if m * m <= 4 * variance:  # the middle, where a weight is not convex
         return low, high
+    # A convex weight: the trapezoids lie above the integral, the midpoints below.
     low = max(low, least + weight[0] / 2)
     return low, min(high, _integral(variance, Fraction(2 * m - 1, 2), precision)[1])
 
@@ -371,6 +377,7 @@ def _sums(variance: Fraction, places: int) -> Sums:
         chain.append((least, most))
         least, most = least * low >> exact, -(-most * high >> exact)
         low, high = low * step_low >> exact, -(-high * step_high >> exact)
+    # A geometric series bounds everything beyond, for the ratio of weights only falls.
     rest = -(-(most << exact) // (one - high))  # weights that fall by this factor or faster
     lows, highs, low_sums, high_sums = [0], [rest], [0], [-(-(rest << exact) // (one - high))]
     for least, most in reversed(chain):

@@ -58,6 +58,7 @@ class TwoSidedGeometric:
         """Pr[Z > value]."""
         times = value + 1 if value >= 0 else -value
         (low, high), (power_low, power_high) = self._y(precision), self.decay.power(times, precision)
+        # Pr[Z > a] = y^(a+1) / (1 + y), each part at the end that makes the whole smaller, then larger.
         tail = power_low / (1 + high), power_high / (1 + low)
         return tail if value >= 0 else (1 - tail[1], 1 - tail[0])
 
@@ -94,6 +95,7 @@ class TwoSidedGeometric:
     def variance(self, precision: int = PRECISION) -> Enclosure:
         """2 y / (1 - y)**2."""
         low, high = self._y(precision)
+        # 2 y / (1 - y)^2 rises with y.
         return 2 * low / (1 - low) ** 2, 2 * high / (1 - high) ** 2
 
     def moment2(self, precision: int = PRECISION) -> Enclosure:
@@ -127,6 +129,7 @@ class TwoSidedGeometric:
             (Fraction(0), Fraction(0)) if stop is None else power_bounds(self.decay, stop + 1, precision)
         )
         least, most = self._y(precision)
+        # A geometric series of the tails: each is y times the one before.
         return max(Fraction(0), low - cut_high) / (1 - least**2), (high - cut_low) / (1 - most**2)
 
     def least_above(self, target: Fraction) -> int:
@@ -278,6 +281,7 @@ def _quantile(decay: Decay, units: Units, level: Fraction, known: dict[tuple[int
     """Above one half: the least a with Pr[Z > a] <= 1 - level. Else minus the greatest m with Pr[Z > m - 1] >= level,
     which is the least m with Pr[Z > m] < level. Both are the same number but for ties, so `known` keeps it."""
     above = 2 * level.numerator > level.denominator
+    # By symmetry a level below one half is the tail on the other side.
     target = 1 - level if above else level
     reach = known.get(target.as_integer_ratio())
     if reach is None:
@@ -340,6 +344,7 @@ def _candidates(units: Units, minus_log_target: Enclosure) -> tuple[int, int]:
     """
     (low, high), (plus_low, plus_high) = _outward(minus_log_target, units.bits), units.plus
     rate_low, rate_high = units.rate
+    # ln target = -(a + 1) rate - ln(1 + y), solved for a + 1.
     least, most = low - plus_high, high - plus_low
     first = -(-least // (rate_high if least > 0 else rate_low)) - 1
     last = max(0, most // (rate_low if most > 0 else rate_high))
@@ -394,6 +399,7 @@ def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosur
     guess = -math.expm1(goal / (two_sided + one_sided)) / 2
     for _ in range(12):
         value = two_sided * math.log1p(-2 * guess) + one_sided * math.log1p(-guess) - goal
+        # Newton's step; the logarithm falls with s, and the guess stays below one half.
         slope = 2 * two_sided / (1 - 2 * guess) + one_sided / (1 - guess)
         guess = min(guess + value / slope, (guess + 0.5) / 2)
     log_goal = log_bounds(1 - beta)
@@ -417,6 +423,7 @@ def share(beta: Fraction, bins: int, precision: int = PRECISION) -> Enclosure:
         return beta, beta
     precision += bins.bit_length() + int(1 / beta).bit_length()
     low, high = log_bounds(1 - beta, precision)
+    # Independent bins all hold with probability (1 - s)^bins, so s = 1 - (1 - beta)^(1/bins).
     return 1 - exp_bounds(high / bins, precision)[1], 1 - exp_bounds(low / bins, precision)[0]
 
 

@@ -27,6 +27,7 @@ def one_bin(epsilon: Fraction, beta: Fraction, *, n: int | None = None, delta: F
     137.536
     """
     epsilon, beta, delta = _checked(epsilon, beta, delta)
+    # Theorem 7.1 for one bin: min(ln(1 / (4 beta)) / epsilon - 1, n) / 2.
     return _half_least(_rate(epsilon, 1 / (4 * beta)), epsilon, n, delta)
 
 
@@ -40,6 +41,7 @@ def all_bins(
     """
     epsilon, beta, delta = _checked(epsilon, beta, delta)
     others = whole(bins, "bins", least=2) - 1
+    # Theorem 7.1 for all bins: |X| - 1 others take the place of 1.
     return _half_least(_rate(epsilon, others / (4 * beta)), epsilon, n, delta)
 
 
@@ -64,9 +66,11 @@ def sparse(
     epsilon, beta, delta = _checked(epsilon, beta, delta)
     share = Fraction(whole(bins, "bins"), whole(shown, "shown"))
     if variant == "paper":
+        # Theorem 7.2 as printed, the mean of the two bounds below.
         return _half_least(_rate(2 * epsilon, share / (16 * beta)), epsilon, n, delta)
     if variant != "repaired":
         raise ParameterError.of(variant, 'variant must be "repaired" or "paper"', 'write variant="repaired"')
+    # The two bounds in the proof of Theorem 7.2.
     sharper = max(_rate(epsilon, share / 4), _rate(epsilon, 1 / (4 * beta)))
     return _half_least(sharper, epsilon, n, delta)
 
@@ -90,6 +94,7 @@ def _half_least(first: Fraction, epsilon: Fraction, n: int | None, delta: Fracti
     """Half the least of the terms, and 0 where that is below 0."""
     terms = [first]
     if delta > 0:
+        # With a delta the chain of neighbours may only be as long as delta allows.
         terms.append(_rate(epsilon, epsilon / (4 * delta)))
     if n is not None:
         terms.append(Fraction(whole(n, "n")))

@@ -46,10 +46,13 @@ class BucketError:
 
     def mean_bound(self) -> Fraction:
         """The mean of |error| is at most this: what meets it, and the noise."""
+        # Lemma 8.2: on average over the hash function a bucket adds at most the sum of all values over the number of
+        # buckets.
         return self.total + TwoSidedGeometric(self.decay).expected_size()[1]
 
     def tail_bound(self, reach: int) -> Fraction:
         """The chance of an error above `reach` is at most this: some key meets it, or the noise is as large."""
+        # Union bound: some key meets it with chance k / s at most, or the noise is as large.
         return min(Fraction(1), self.load + 2 * TwoSidedGeometric(self.decay).above(reach)[1])
 
     def quantile_bound(self, beta: Fraction) -> int | None:

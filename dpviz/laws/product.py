@@ -130,11 +130,14 @@ class Rounds:
                 return Fraction(size)
             return Fraction(_least_cut(size, level, self.beta / (self.chunks * self.chunk)))
         if last:
+            # Algorithm 4, last round: T^2 = 200 ln(m / beta).
             area = 200 * log_bounds(self.chunk / self.beta)[1]
         else:
             ones = Fraction(size, 2**level)
             if self.noise == "repaired":
                 ones = max(Fraction(1), ones)
+            # Algorithm 4, round r: T^2 = 6 u_r d_r ln(m R / beta), with u_r = 2^-r the bound on the means that are
+            # left.
             area = 6 * ones * self._log[1]
         return ceil_to(area, STEP) if self.noise == "paper" else Fraction(math.ceil(area))
 
@@ -143,6 +146,7 @@ class Rounds:
 
         D**2 / (2 rho), with D**2 = min(2 T**2, size) the squared sensitivity of the sum; the paper has T**2.
         """
+        # A replaced row that is cut to the norm T moves the sum by up to sqrt(2) T; the paper has T.
         squared = cut if self.noise == "paper" else l2_squared(cut, size)
         return self.grid**2 * squared / (2 * self.rho)
 
@@ -192,6 +196,7 @@ def l2_squared(cut: Fraction, size: int) -> Fraction:
 
     For replacing one row. Met where the cut is a whole number, and an upper bound elsewhere, on any grid.
     """
+    # Two disjoint rows of T^2 ones differ in 2 T^2 places, and no two rows in more than there are.
     return min(2 * cut, Fraction(size))
 
 
@@ -205,6 +210,7 @@ def _least_cut(size: int, level: int, share: Fraction) -> int:
         chance = (gmpy2.mpfr(2**level - 1) / 2**level) ** size
         chances: list[Any] = [chance]
         for k in range(size):
+            # Pr[k + 1] = Pr[k] (n - k) / (k + 1) p / (1 - p), with p = 2^-level.
             chance = chance * (size - k) * odds / (k + 1)
             chances.append(chance)
             if chance < target * small and 2 * (size - k) * odds < k + 1:
@@ -231,6 +237,7 @@ def theory_chunk(columns: int, alpha: Fraction, rho: Fraction) -> int:
     scale = float(alpha) * math.sqrt(2 * float(positive(rho, "rho")))
     beta = float(beta_for(alpha, columns))
     inside = columns * max(1, rounds_of(columns)) / (scale * beta)
+    # Theorem 5.1.
     return math.ceil(1200 * columns / scale * math.pow(math.log(inside), 1.25))
 
 
@@ -261,6 +268,7 @@ def mean_clipped(means: NDArray[np.float64], deviation: float) -> NDArray[np.flo
     if deviation == 0:
         return np.clip(means, 0, 1)
     low, high = -means / deviation, (1 - means) / deviation
+    # The mean of a normal number on 0..1; what falls beyond counts as 0 or 1.
     middle = means * (ndtr(high) - ndtr(low)) + deviation * (_phi(low) - _phi(high))
     result: NDArray[np.float64] = middle + ndtr(-high)
     return result
@@ -357,6 +365,7 @@ def paper_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
             "this rho is proved for an epsilon that is smaller beside ln(1 / delta)",
             "take a smaller epsilon, or a smaller delta",
         )
+    # The paper's conversion, which is a quarter of what the next one allows.
     return epsilon**2 / (16 * high)
 
 
@@ -369,6 +378,7 @@ def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     True
     """
     high = _log_of_delta(positive(epsilon, "epsilon"), delta)[1]
+    # (sqrt(L + epsilon) - sqrt(L))^2 without the subtraction, so that rounding goes one way.
     return epsilon**2 / (root_bounds(high + epsilon)[1] + root_bounds(high)[1]) ** 2
 
 

@@ -38,6 +38,7 @@ def pure_threshold(decay: Decay, d: int) -> int:
     >>> pure_threshold(Decay.exp(Fraction(1)), 2**32)
     45
     """
+    # Algorithm 6: Pr[Z >= t] <= 1 / (2 d^2), so that any of d zeros is shown with probability 1 / (2 d) at most.
     return TwoSidedGeometric(decay).least_above(Fraction(1, 2 * whole(d, "d") ** 2)) + 1
 
 
@@ -50,6 +51,7 @@ def approximate_threshold(epsilon: Fraction, delta: Fraction) -> int:
     rate, level = positive(epsilon, "epsilon"), probability(delta, "delta", zero=False)
     if level == 1:
         raise ParameterError.of(text(level), "delta must be below 1", "give a delta like 1/1000000")
+    # Algorithm 9: ln(1 / delta) / epsilon + 2, rounded up; one less is tried, for the logarithm was rounded up.
     near = math.ceil(log_bounds(1 / level)[1] / rate)
 
     def beyond(precision: int) -> bool | None:
@@ -69,6 +71,7 @@ def tight_threshold(decay: Decay, delta: Fraction) -> int:
     law, level = TwoSidedGeometric(decay), probability(delta, "delta", zero=False)
     if level >= law.above(-1)[1]:
         return 1
+    # Pr[1 + Z >= t] = Pr[Z > t - 2].
     return law.least_above(level) + 2
 
 
@@ -152,6 +155,7 @@ class Thresholded:
         y = math.exp(-self._rate)
         if gap <= 0:
             return 2 * y / (1 - y * y) - self._shown_size(1 - gap)
+        # y^gap / (1 + y) is the chance of noise from `gap` on, and beyond it the noise has no memory.
         return math.exp(-self._rate * gap) / (1 + y) * (gap + y / (1 - y))
 
     def mean_error(self, value: int, otherwise: Sizes) -> float:

@@ -4,7 +4,7 @@ A histogram is a list of counts, one for each label 0, 1, ...; labels are the ti
 above 1, so that every weight is a fraction. The result is a tuple of labels in the order of the list, which ends with
 -1 where the bottom symbol came; or an ascending tuple, where the answer is a set.
 
-Functions called printed_... is what the paper prints and what is not private. It is here to be shown on public data.
+Functions called printed_... compute what the paper prints and what is not private: to be shown on public data.
 
 Source: Durfee, Rogers 2019 (arXiv 1905.04273), Algorithms 1, 3, 4, 5, 6, 8.
 """
@@ -67,6 +67,7 @@ def peeled(weights: Mapping[int, Fraction], k: int, bottom: Fraction | None = No
         if bottom is not None:
             law[(*drawn, ENDED)] = chance * bottom / total
         for label, weight in remaining.items():
+            # Each symbol in proportion to its weight among those that remain (Lemma 4.2).
             extend((*drawn, label), chance * weight / total)
 
     extend((), Fraction(1))
@@ -106,6 +107,8 @@ class Competition:
         """The weight of the bottom symbol."""
         if self.rule == "paper" and self.kbar == len(histogram):
             return None
+        # Algorithm 1: the bottom symbol has the count of the first item that does not compete, moved by the gap, plus
+        # ln(m / delta) / rate.
         return self.m / self.delta * base ** (self.next_count(histogram) + self.gap)
 
 
@@ -125,6 +128,7 @@ def exponential(histogram: Sequence[int], base: Fraction, k: int) -> Law:
 
 def chosen_kbar(histogram: Sequence[int], base: Fraction, domains: Iterable[Competition]) -> dict[int, Fraction]:
     """The exponential mechanism over kbar: its odds are delta / m * base ** -next_count (Algorithm 6, corrected)."""
+    # Algorithm 6 draws the least of scores; the correction is the exponential mechanism on their negatives.
     weights = {domain.kbar: domain.delta / domain.m / base ** domain.next_count(histogram) for domain in domains}
     total = sum(weights.values())
     return {kbar: weight / total for kbar, weight in weights.items()}
@@ -157,6 +161,7 @@ def printed_chosen_kbar(
         others = [weight for at, weight in weights.items() if at != i]
         sums = [(Fraction(0), 1)]
         for weight in others:
+            # Inclusion and exclusion over the sets of others whose score is smaller.
             sums += [(total + weight, -sign) for total, sign in sums]
         return sum((sign * weights[i] / (weights[i] + total) for total, sign in sums), Fraction(0))
 
@@ -186,6 +191,7 @@ def printed_fixed_threshold(histogram: Sequence[int], base: Fraction, delta: Fra
 def laplace_passes(excess: int, base: Fraction, delta: Fraction) -> Fraction:
     """Pr[excess + Laplace(1/rate) > ln(1 / (2 delta)) / rate]."""
     x = delta * base**excess
+    # With x = delta e^(rate excess): the upper tail of a Laplace number below its median, else one minus the lower.
     return x if 2 * x <= 1 else 1 - 1 / (4 * x)
 
 
@@ -231,6 +237,7 @@ def noisy_order(centres: Sequence[int], base: Fraction) -> Law:
 
     def at_or_below(place: int, level: int) -> Fraction:
         distance = level - centres[place]
+        # The tails of two-sided geometric noise of ratio p.
         return 1 - p ** (distance + 1) / (1 + p) if distance >= 0 else p**-distance / (1 + p)
 
     def here(place: int, level: int) -> Fraction:
@@ -242,6 +249,8 @@ def noisy_order(centres: Sequence[int], base: Fraction) -> Law:
         size, found = len(places), []
         for least in _subsets(places):
             if least:
+                # Some of `size` geometric numbers are the least together: these stop where the others go on, at any of
+                # their steps.
                 chance = (1 - p) ** len(least) * p ** (size - len(least)) / (1 - p**size)
                 found.append((least, _without(places, least), chance))
         return found
