@@ -153,7 +153,7 @@ MEASURES = (
     Measure("public functions named by one word", one_word_functions, 73.9, 30, " %"),
     Measure("comment lines", comment_lines, 0.6, 3, " %", more_is_better=True),
     Measure("members of the largest protocol", largest_protocol, 54, 15),
-    Measure("class names defined more than once", repeated_class_names, 21, 0),
+    Measure("class names defined more than once", repeated_class_names, 22, 0),
     Measure("files in widgets/src itself", flat_files, 109, 20),
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),
     Measure("words of README", words("README.md"), 3962, 3000),
