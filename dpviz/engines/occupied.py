@@ -17,9 +17,10 @@ from dpviz.engines.reading import WIDE
 from dpviz.engines.text_order import text_order
 from dpviz.errors import ReleaseFailed
 from dpviz.model.domain import Domain, ProductDomain
+from dpviz.model.lines import BREAK, Lines
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Batch, Visit, odd_answer, together
+from dpviz.model.statistic import Batch, Shown, Visit, odd_answer, together
 
 
 class Occupied(Unstored):
@@ -87,13 +88,32 @@ class TextBatch(Batch):
     @classmethod
     def in_order(cls, batches: Sequence[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """They become texts of Python's once they are in order: so they lie in memory as they will be read."""
-        column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
-        column = column.combine_chunks()
-        order = text_order(column)
-        if order is None:
-            raise odd_answer()
-        counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
-        return _objects(column.take(order)), counts[order]
+        column, counts = _ordered(batches)
+        return _objects(column), counts
+
+    @classmethod
+    def to_show(cls, batches: Sequence[Self]) -> tuple[Shown, NDArray[np.int64]]:
+        """Of many keys Python makes no texts before somebody reads them. Arrow gives back the memory that this took:
+        what follows uses another allocator, and a long answer takes much of both."""
+        column, counts = _ordered(batches)
+        if not len(column) or pyarrow.compute.any(pyarrow.compute.match_substring(column, BREAK)).as_py():
+            return tuple(column.to_pylist()), counts
+        one_list = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(column)], pyarrow.int64()), column)
+        joined = pyarrow.compute.binary_join(one_list, pyarrow.scalar(BREAK, pyarrow.large_string()))
+        del column, one_list
+        pyarrow.default_memory_pool().release_unused()
+        return Lines(np.frombuffer(joined[0].as_buffer(), np.uint8)), counts
+
+
+def _ordered(batches: Sequence[TextBatch]) -> tuple[Any, NDArray[np.int64]]:
+    """A column of all texts, ascending, and their counts. Raises ReleaseFailed where one comes twice."""
+    column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
+    column = column.combine_chunks()
+    order = text_order(column)
+    if order is None:
+        raise odd_answer()
+    counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
+    return column.take(order), counts[order]
 
 
 def _objects(texts: Any) -> NDArray[Any]:

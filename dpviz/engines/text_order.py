@@ -14,6 +14,9 @@ from dpviz.boundary import protect_module
 WORD: Final = 8
 """Bytes that are compared at once."""
 
+PIECE: Final = 1 << 16
+"""Texts that are looked at together."""
+
 KEPT: Final = np.array([-(1 << 8 * (WORD - length)) % 2**64 for length in range(WORD + 1)], dtype=np.uint64)
 """Of a text that has so many bytes left, the bits of its word that are its own. Those after its end count as 0."""
 
@@ -41,15 +44,19 @@ def text_order(column: Any) -> NDArray[np.int64] | None:
 
 
 def _words(column: Any) -> NDArray[np.uint64]:
-    """Of each text the bytes after those that all share, as a number whose order is theirs."""
+    """Of each text the bytes after those that all share, as a number whose order is theirs. Some texts at a time, so
+    that no more than these numbers lies in memory."""
     ends = np.frombuffer(column.buffers()[1], dtype=np.int64)[column.offset :][: len(column) + 1]
-    held = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
-    held = np.concatenate([held, np.zeros(WORD, dtype=np.uint8)])
-    starts = ends[:-1] + _shared(column)
-    windows = np.lib.stride_tricks.sliding_window_view(held, WORD)
-    words = windows[starts].view(">u8").reshape(-1).astype(np.uint64)
-    own: NDArray[np.uint64] = words & KEPT[np.minimum(ends[1:] - starts, WORD)]
-    return own
+    held, shared = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8), _shared(column)
+    words = np.empty(len(column), dtype=np.uint64)
+    for first in range(0, len(column), PIECE):
+        own = ends[first : first + PIECE + 1]
+        bytes_of_these = np.concatenate([held[own[0] : own[-1]], np.zeros(WORD, dtype=np.uint8)])
+        starts = own[:-1] - own[0] + shared
+        windows = np.lib.stride_tricks.sliding_window_view(bytes_of_these, WORD)
+        found = windows[starts].view(">u8").reshape(-1).astype(np.uint64)
+        words[first : first + PIECE] = found & KEPT[np.minimum(own[1:] - own[0] - starts, WORD)]
+    return words
 
 
 def _shared(column: Any) -> int:

@@ -35,7 +35,7 @@ from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, together
+from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, to_show
 from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
@@ -278,8 +278,7 @@ class StabilityBound(Bound):
         statistic.each(draw)
         if not shown:
             return SparseTable((), np.zeros(0, dtype=np.int64))
-        labels, values = together(shown)
-        return SparseTable(tuple(labels.tolist()), values)
+        return SparseTable(*to_show(shown))
 
 
 def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -838,14 +839,20 @@ class PaidAnswer:
 
 
 def with_checksum(body: Mapping[str, Any]) -> bytes:
-    """The JSON of a release as it is saved."""
-    written = canonical(body)
-    return _saved(written, sha256(written).hexdigest())
+    """The JSON of a release as it is saved: `canonical({"release": body, "sha256": digest})`. Long arrays are put into
+    it as they are, for they take long to write and much memory."""
+    long: list[bytes] = []
+    written = _filled(canonical(_shortened(body, long, PLAIN)), long) or [canonical(body)]
+    del body  # its long texts, where nobody else has them
+    digest = sha256()
+    for part in written:
+        digest.update(part)
+    return b"".join([BEFORE, *written, BETWEEN, digest.hexdigest().encode(), AFTER])
 
 
 def _saved(written: bytes, digest: str) -> bytes:
-    """`canonical({"release": body, "sha256": digest})` of a body that is written already, which takes long."""
-    return b"".join([b'{"release":', written, b',"sha256":', canonical(digest), b"}"])
+    """The saved form of a body that is written already."""
+    return b"".join([BEFORE, written, BETWEEN, digest.encode(), AFTER])
 
 
 def checked(content: bytes) -> dict[str, Any]:
@@ -899,15 +906,16 @@ def _as_saved(content: bytes) -> dict[str, Any] | None:
     """The JSON of a release, where the content is, byte for byte, what `with_checksum` writes; else None. The checksum
     is that of what was read, and a long answer is not written once more."""
     end = max(0, len(content) - len(BETWEEN) - DIGITS - len(AFTER))
-    written, rest = content[len(BEFORE) : end], content[end:]
+    rest = content[end:]
     between, digest = rest[: len(BETWEEN)], rest[len(BETWEEN) : -len(AFTER)]
     if not (content.startswith(BEFORE) and content.endswith(AFTER) and between == BETWEEN):
         return None
+    written = memoryview(content)[len(BEFORE) : end]  # no copy: an answer may be long
     if sha256(written).hexdigest().encode() != digest:
         return None
     try:
-        body = json.loads(written.decode())
-        return body if isinstance(body, dict) and _is_canonical(body, written) else None
+        body = json.loads(str(written, "utf-8"))
+        return body if isinstance(body, dict) and _is_canonical(body, content, len(BEFORE), end) else None
     except (ValueError, RecursionError):
         return None
 
@@ -916,34 +924,46 @@ LONG: Final = 4096
 """A text of more characters is not written again to be compared."""
 
 
-def _is_canonical(body: Mapping[str, Any], written: bytes) -> bool:
-    """Whether `canonical` writes the body like this. A text without a backslash is written in one way only, so long
-    ones are compared as they are."""
+def _is_canonical(body: Mapping[str, Any], content: bytes, at: int, end: int) -> bool:
+    """Whether `canonical` writes the body as it stands in the content, from `at` to `end`. A text without a backslash
+    is written in one way only, so long ones are compared as they are."""
     long: list[bytes] = []
-    short = canonical(_shortened(body, long)).split(canonical(HOLE)[1:-1])
-    if any(b"\\" in text for text in long):
-        return canonical(body) == written
-    at = 0
-    for pair in zip(short, [*long, b""], strict=True):
-        for part in pair:
-            if not written.startswith(part, at):
-                return False
-            at += len(part)
-    return at == len(written)
+    parts = _filled(canonical(_shortened(body, long)), long)
+    if parts is None or any(b"\\" in text for text in long):
+        return canonical(body) == content[at:end]
+    for part in parts:
+        if not content.startswith(part, at, end):
+            return False
+        at += len(part)
+    return at == end
 
 
 HOLE: Final = "\0"
-"""Stands for a long text, where no other text has it."""
+"""Stands for a long text."""
 
 
-def _shortened(value: object, long: list[bytes]) -> object:
-    """The same with a hole for each long text, in the order of their keys. Lists stay as they are."""
+PLAIN: Final = re.compile(r"[A-Za-z0-9+/=]*")
+"""Base64, which JSON writes as it is."""
+
+
+def _shortened(value: object, long: list[bytes], only: re.Pattern[str] | None = None) -> object:
+    """The same with a hole for each long text, or for those alone that look like this, in the order of their keys.
+    Lists stay as they are."""
     if isinstance(value, dict):
-        return {key: _shortened(value[key], long) for key in sorted(value)}
-    if isinstance(value, str) and len(value) > LONG:
+        return {key: _shortened(value[key], long, only) for key in sorted(value)}
+    if isinstance(value, str) and len(value) > LONG and (only is None or only.fullmatch(value)):
         long.append(value.encode())
         return HOLE
     return value
+
+
+def _filled(short: bytes, long: Sequence[bytes]) -> list[bytes] | None:
+    """What `canonical` wrote with holes, in parts: what stands between the holes, and the long texts in their place.
+    None where a text has the sign of a hole in it."""
+    between = short.split(canonical(HOLE)[1:-1])
+    if len(between) != len(long) + 1:
+        return None
+    return [part for pair in zip(between, [*long, b""], strict=True) for part in pair]
 
 
 protect_module(vars())

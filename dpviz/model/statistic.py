@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored, protect_module
 from dpviz.errors import ReleaseFailed
+from dpviz.model.lines import Lines
 
 
 class StatisticKind(Enum):
@@ -102,9 +103,18 @@ class Batch(Unstored):
         labels = np.concatenate([batch.labels() for batch in batches])
         return in_order(labels, np.concatenate([batch.counts for batch in batches]))
 
+    @classmethod
+    def to_show(cls, batches: Sequence[Self]) -> tuple[Shown, NDArray[np.int64]]:
+        """The same as an answer holds it, once all of it may be seen."""
+        labels, counts = cls.in_order(batches)
+        return tuple(labels.tolist()), counts
+
     def __repr__(self) -> str:
         return "<private counts of some bins>"
 
+
+Shown: TypeAlias = tuple[int, ...] | tuple[str, ...] | Lines
+"""Labels as an answer holds them."""
 
 Visit: TypeAlias = Callable[[Batch], None]
 """The action on each batch. It may raise, which ends the counting."""
@@ -178,9 +188,17 @@ class StreamedCounts(SparseCounts):
 def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """All labels of batches that came in any order, ascending, and their counts. Raises ReleaseFailed where one came
     twice."""
+    return _kind_of(batches).in_order(batches)
+
+
+def to_show(batches: Sequence[Batch]) -> tuple[Shown, NDArray[np.int64]]:
+    """The same as an answer holds it, once all of it may be seen."""
+    return _kind_of(batches).to_show(batches)
+
+
+def _kind_of(batches: Sequence[Batch]) -> type[Batch]:
     kinds = {type(batch) for batch in batches}
-    kind: type[Batch] = kinds.pop() if len(kinds) == 1 else Batch
-    return kind.in_order(batches)
+    return kinds.pop() if len(kinds) == 1 else Batch
 
 
 def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -62,6 +62,7 @@ class Presses:
     ) -> None:
         if self._replaced is not None:
             signal.signal(signal.SIGINT, self._replaced)
+        self._each = None  # a task holds this to be woken: without a circle its outcome goes as soon as nobody wants it
 
 
 def _awaits(handler: Any) -> bool:

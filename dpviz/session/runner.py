@@ -112,7 +112,12 @@ class ReleaseRunner:
     def result(self, bound: Bound, mode: Mode, payment: Payment) -> Release:
         """Pay, draw, and wait for the answer. Ctrl-C ends it in ReleaseInterrupted, wherever it falls."""
         running = self._prepared(bound, None)
-        return running.waited(lambda: self._launch(running, bound, mode, payment))
+        try:
+            return running.waited(lambda: self._launch(running, bound, mode, payment))
+        finally:
+            with self._lock:
+                if self._running is running and running.done:
+                    self._running = None  # a long answer is kept by those alone who want it
 
     def _prepared(self, bound: Bound, watch: Callable[[Running], None] | None) -> Running:
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
@@ -174,7 +179,9 @@ class ReleaseJob:
         except BaseException:
             _give_up(payment, paid, "failed")
             raise
-        return read_back(drawn[1], paid, payment.ledger)
+        content = drawn[1]
+        del drawn  # a long answer would lie in memory twice while it is read back
+        return read_back(content, paid, payment.ledger)
 
     def _tried(
         self, running: Running, payment: Payment, paid: Paid

@@ -219,7 +219,7 @@ STORED_TYPES: Final = ("|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f8")
 
 def _array_json(array: NDArray[Any]) -> dict[str, Any]:
     plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return {"type": plain.dtype.str, "shape": list(array.shape), "base64": base64.b64encode(plain.tobytes()).decode()}
+    return {"type": plain.dtype.str, "shape": list(array.shape), "base64": base64.b64encode(plain.data).decode()}
 
 
 def _array_of(stored: Any) -> NDArray[Any]:

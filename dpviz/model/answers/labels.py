@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.model.domain import Domain, IntegerDomain, ProductDomain
+from dpviz.model.lines import Lines
 
-Labels: TypeAlias = tuple[int, ...] | tuple[str, ...]
+Labels: TypeAlias = tuple[int, ...] | tuple[str, ...] | Lines
 
-LINE: Final = "\n"
 TAKEN: Final = ("rank", "bin", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
 """The columns of a frame that are no column of the data."""
 
@@ -33,21 +33,26 @@ def labels_of(stored: Mapping[str, Any], name: str) -> Labels:
 def label_columns(labels: Labels) -> dict[str, NDArray[Any]] | None:
     """Many labels as a column: numbers as they are; keys as a text in UTF-8, one key a line. None where a number takes
     more than 64 bits, or a key more than one line."""
-    if isinstance(labels[0], int):
-        return {"labels": np.array(labels, dtype=np.uint64)} if max(labels) < 2**64 else None
-    lines = LINE.join(labels)
-    return {"lines": np.frombuffer(lines.encode(), np.uint8)} if lines.count(LINE) == len(labels) - 1 else None
+    lines = labels if isinstance(labels, Lines) else None
+    if lines is None:
+        numbers = [label for label in labels if isinstance(label, int)]
+        if numbers:
+            return {"labels": np.array(numbers, dtype=np.uint64)} if max(numbers) < 2**64 else None
+        lines = Lines.of([str(label) for label in labels])
+    return None if lines is None else {"lines": lines.utf8}
 
 
 def labels_in(columns: Mapping[str, NDArray[Any]]) -> Labels:
     """The labels that `label_columns` made a column of."""
     if "labels" in columns:
         return tuple(columns["labels"].tolist())
-    return tuple(columns["lines"].tobytes().decode().split(LINE))
+    return Lines(columns["lines"])
 
 
 def ascending(labels: Labels) -> bool:
     """Whether each label is larger than the one before it."""
+    if isinstance(labels, Lines):
+        return labels.ascending()
     names: tuple[Any, ...] = labels
     return all(map(lt, names, names[1:]))
 

@@ -13,6 +13,10 @@ from dpviz.session.ledger.tables import blob
 INLINE = 64 * 1024
 """Up to this many bytes of UTF-8 text ride in the outcome row itself."""
 
+ADD = blob.insert()
+"""The answer is a parameter of this statement, never a part of it: SQLAlchemy keeps statements that it compiled, with
+the values in them."""
+
 
 def put(connection: Connection, answer: bytes) -> dict[str, object]:
     """The text that the outcome row has for `answer`: its text, or the hash and size of the blob it became."""
@@ -23,7 +27,7 @@ def put(connection: Connection, answer: bytes) -> dict[str, object]:
             pass
     name = hashlib.sha256(answer).hexdigest()
     if connection.execute(select(blob.c.hash).where(blob.c.hash == name)).first() is None:
-        connection.execute(blob.insert().values(hash=name, content=answer))
+        connection.execute(ADD, {"hash": name, "content": answer})
     return {"blob": name, "size": len(answer)}
 
 
