@@ -597,7 +597,7 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
             f"The ledger has charged {verified.spent} for {verified.entries:,} {entries}; this report shows {those}."
         )
     if any(release.teaching is not None for release in releases):
-        said.append("What is marked “Not private · teaching” was drawn with a known seed and protects nobody.")
+        said.append("A draw marked “Not private · teaching” has a known seed and protects nobody.")
     return said
 
 

@@ -22,8 +22,8 @@ PICTURE = re.compile(r"(!\[[^\]]*\]\()(?:https://raw\.githubusercontent\.com/[^)
 URLS = re.compile(r"\[project\.urls\]\n(?:\w+ = .*\n)*\n?")
 CITED = re.compile(r"^repository-code: .*\n", re.M)
 UNSET = (
-    "No public address of this repository is set yet, so there is nothing that Binder could launch. Whoever publishes "
-    "it sets `address` in pyproject.toml and runs `make address`.\n"
+    "No public address of this repository is set yet, so there is nothing that Binder could launch. To publish "
+    "it, set `address` in pyproject.toml and run `make address`.\n"
 )
 
 

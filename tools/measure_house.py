@@ -158,8 +158,8 @@ MEASURES = (
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),
     Measure("words of README", words("README.md"), 3962, 3000),
     Measure("words of CHANGELOG", words("CHANGELOG.md"), 2000, 2000),
-    Measure("sentences that begin with a clause, in dpviz", hidden_subjects("dpviz"), 6, 0),
-    Measure("sentences that begin with a clause, in tools", hidden_subjects("tools"), 1, 0),
+    Measure("sentences that begin with a clause, in dpviz", hidden_subjects("dpviz"), 2, 0),
+    Measure("sentences that begin with a clause, in tools", hidden_subjects("tools"), 0, 0),
     Measure("sentences that begin with a clause, in widgets/src", hidden_subjects("widgets/src"), 0, 0),
 )
 

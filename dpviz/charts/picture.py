@@ -26,7 +26,7 @@ def heading(release: Release) -> str:
 def promise(release: Release) -> str:
     """The protection, in words, and whether anybody can tell that a ledger made it."""
     if release.teaching is not None:
-        return "Whoever knows the seed knows the noise: this draw protects nobody"
+        return "A person who knows the seed knows the noise: this draw protects nobody"
     return ". ".join(filter(None, [release.promise, release.doubt]))
 
 

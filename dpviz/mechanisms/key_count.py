@@ -158,8 +158,8 @@ class KeyCountBound(Bound):
     @property
     def verb(self) -> str:
         return (
-            f"Adds noise and {self.shift:,} to the number of bins that are not empty. What is shown is above the true "
-            f"number, except with a chance of {text(self.mechanism.beta)}."
+            f"Adds noise and {self.shift:,} to the number of bins that are not empty. The number shown is above the "
+            f"true one, except with a chance of {text(self.mechanism.beta)}."
         )
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> KeyBound:

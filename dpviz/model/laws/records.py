@@ -172,8 +172,8 @@ class BoundedLaw(RecordLaw):
             label="The law of any one bit",
             short="any bit",
             phrase="the law of any one bit within {value}, whatever its share",
-            tip="Whatever share of a column is 1, the law of its bit is within {value} of it: far more than for shares "
-            "near one half, because the mean is kept away from 0 and 1.",
+            tip="For any share of ones in a column, the law of its bit is within {value} of it: far more than for "
+            "shares near one half, because the mean is kept away from 0 and 1.",
             at=lambda beta: ErrorValue(outside, "exact", "the level, which a column of zeros alone meets"),
             sign="≤ ",
             weight="thin",
