@@ -958,7 +958,7 @@ def _shortened(value: object, long: list[bytes], only: re.Pattern[str] | None = 
 
 
 def _filled(short: bytes, long: Sequence[bytes]) -> list[bytes] | None:
-    """Text that `canonical` wrote with holes, in parts: what stands between the holes, and the long texts in their place.
+    """Text that `canonical` wrote with holes, in parts: what lies between the holes, and the long texts in their place.
     None where a text has the sign of a hole in it."""
     between = short.split(canonical(HOLE)[1:-1])
     if len(between) != len(long) + 1:
