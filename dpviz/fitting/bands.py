@@ -66,6 +66,7 @@ def multiscale(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: int | N
     """
     n, beta = _checked(noisy, beta)
     lengths = _dyadic(n)
+    # Union bound over all windows of all lengths.
     share = beta / sum(n - length + 1 for length in lengths)
     low, high = _windows(noisy, {length: _radius(decay, length, share) for length in lengths})
     return _from(least, np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1])
@@ -89,6 +90,7 @@ def at_one_position(noisy: NDArray[Any], decay: Decay, beta: Fraction, least: in
     n, beta = _checked(noisy, beta)
     lengths = _dyadic(n)
     longer = len(lengths) - 1
+    # Half of beta for the position itself, half for its longer windows in equal shares.
     shares = {length: beta / 2 / longer if length > 1 else beta / (2 if longer else 1) for length in lengths}
     low, high = _windows(noisy, {length: _radius(decay, length, share) for length, share in shares.items()})
     return _from(least, low, high)
@@ -125,7 +127,9 @@ def _windows(noisy: NDArray[Any], radii: dict[int, int]) -> tuple[NDArray[Any], 
     high = -low
     for length, radius in radii.items():
         window = sums[length:] - sums[:-length]
+        # A sorted count is at least the mean of any window that ends at it: ceil((sum - radius) / length).
         np.maximum(low[length - 1 :], -((radius - window) // length), out=low[length - 1 :])
+        # And at most that of any window that begins at it: floor((sum + radius) / length).
         np.minimum(high[: n - length + 1], (window + radius) // length, out=high[: n - length + 1])
     return low, high
 
@@ -156,6 +160,7 @@ def largest_gap(noise: Noise, bins: int, gap: int) -> Enclosure:
             (below, wide), (last, wider) = at_most(start - 1), at_most(start + block - 1)
             for side, end in enumerate((start + gap - 1, start + gap + block - 2)):
                 top, widest = at_most(end)
+                # All noises lie in [z, z + gap), and not all of them above z: z is the least.
                 within[side] += (top - below) ** bins - (max(top - last, gmpy2.mpfr(0))) ** bins
                 off, sums = max(off, wide, wider, widest), sums + 1
         beyond = Fraction(1, 1 << 70)

@@ -67,7 +67,9 @@ def nearest(noisy: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], int]:
     falling = np.sort(noisy)[::-1]
     sums = np.cumsum(falling)
     places = np.arange(1, noisy.size + 1)
+    # Projection on the simplex: m is the most labels for which the m-th largest still lies above tau.
     m = int(np.flatnonzero(places * falling > sums - n)[-1]) + 1
+    # m (noisy - n tau) / n, over the common denominator m n.
     return np.maximum(m * noisy - (int(sums[m - 1]) - n), 0), m * n
 
 
@@ -81,9 +83,11 @@ def pick_one(counts: NDArray[np.int64], unseen: int, decay: Decay, bits: Bits) -
     Raises ParameterError where `unseen` is not within 0..2**64.
     """
     whole(unseen, "unseen", least=0, most=MOST_UNSEEN)
+    # Algorithm 3: noise on the count of every label, those below 0 become 0.
     drawn = weights(counts, decay, bits) if counts.size else np.zeros(0, np.int64)
     seen = int(drawn.sum())
     if seen == 0:
+        # No label in the data has a weight: the draw is uniform if no other has one either.
         return ANY if flip(lambda precision: empty_chance(unseen, decay, precision), bits) else UNSEEN
     if unseen and flip(lambda precision: unseen_chance(seen, unseen, decay, precision), bits):
         return UNSEEN

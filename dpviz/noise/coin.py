@@ -34,6 +34,7 @@ def flip(chance: Callable[[int], Enclosure], bits: Bits, drawn: int | None = Non
         revealed = revealed << 64 | more
         fraction_bits += 64
         low, high = chance(fraction_bits + GUARD)
+        # Every uniform number that begins with these bits lies below the chance.
         if revealed + 1 <= low * 2**fraction_bits:
             return True
         if revealed >= high * 2**fraction_bits:
@@ -66,6 +67,7 @@ def threshold_chance(excess: int, rate: Fraction, delta: Fraction, precision: in
     nats, most = rate * int(excess), precision + (delta.denominator // delta.numerator).bit_length()
     if nats > most:  # 4x is above 2**precision; the number itself may not fit in memory
         return 1 - one, Fraction(1)
+    # x = delta exp(rate excess), enclosed.
     low, high = products([(delta, nats)], precision)[0]
     return _lifted(low * one), _lifted(high * one)
 

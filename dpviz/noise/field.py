@@ -183,6 +183,7 @@ def is_proth_prime(k: int, m: int) -> bool:
     number = (gmpy2.mpz(k) << m) + 1
     if k >= 1 << m:
         raise ParameterError.of(f"{k}*2^{m}+1", "Proth's theorem needs k < 2^m", "take a smaller k, or a larger m")
+    # Proth 1878: k < 2^m and a^((N-1)/2) = -1 modulo N prove N = k 2^m + 1 prime; a non-residue is the one to try.
     for a in WITNESSES:
         if a < number and gmpy2.jacobi(a, number) == -1:
             return bool(gmpy2.powmod(a, (number - 1) // 2, number) == number - 1)
@@ -207,13 +208,16 @@ def _search(least: int) -> tuple[int, int]:
     """The first (k, m), k odd, with a proved Proth prime k * 2**m + 1 >= least, for one m of half the bits."""
     start = _start(least)
     m = _shift(start)
+    # The least k with k 2^m + 1 >= start.
     k = max(1, -(-(start - 1) >> m))
     while True:
         alive = np.ones(WINDOW, dtype=bool)
         for prime in SIEVE.tolist() if m > 40 else []:
+            # A small prime divides k 2^m + 1 where k = -2^-m modulo that prime.
             alive[(-pow(2, -m, prime) - k) % prime :: prime] = False
         for ahead in np.flatnonzero(alive).tolist():
             tried, twos = k + ahead, m
+            # An even k gives its twos to the power, which is the form with an odd one.
             while tried % 2 == 0:
                 tried, twos = tried // 2, twos + 1
             if tried < 1 << twos and is_proth_prime(tried, twos):
@@ -285,6 +289,7 @@ def _interpolate(leaves: list[Any], values: Sequence[int], divide: Callable[[int
         tree.append([row[at] * row[at + 1] if at + 1 < len(row) else row[at] for at in range(0, len(row), 2)])
         if step is not None:
             step()
+    # Lagrange: the denominator at a point is m'(point), found by remainders down the tree of products.
     slopes = [tree[-1][0].derivative()]
     for row in reversed(tree[:-1]):
         slopes = [slopes[at // 2] % part for at, part in enumerate(row)]

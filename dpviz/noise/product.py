@@ -131,6 +131,7 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
         raise ParameterError.of(
             f"chunks of {m:,}", f"{2 * levels + 1} chunks need as many rows each, and at least one", "ask more people"
         )
+    # Chunks must be independent of the data's order, so that each is a uniform part of the rows.
     order = permutation(len(rows), bits)
     one = schedule.grid * m
     flipped, kept = np.zeros(d, dtype=np.bool_), np.full(d, levels + 1)
@@ -140,8 +141,10 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
     def measured(chunk: int, places: NDArray[np.intp], level: int, cut: Fraction, keeps: bool) -> NDArray[np.int64]:
         nonlocal done
         variance = schedule.variance(cut, places.size)
+        # Each row is in one chunk only, so the price is that of one round and not a sum over rounds.
         chosen = order[chunk * m : (chunk + 1) * m]
         noisy = cut_sums(rows, chosen, places, flipped, schedule.grid, cut)
+        # rho of each round is D^2 / (2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4).
         noisy += discrete_gaussian(variance).draw(places.size, bits)
         trace.append(Round(level, keeps, places, noisy, cut, variance))
         done += 1
@@ -155,9 +158,11 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
             break
         cut = schedule.cut(level, left.size)
         found = measured(level - 1, left, level, cut, False)
+        # Algorithm 4: columns with a small mean go on, to a round in which rows are cut to a smaller norm.
         goes = found < math.ceil(LOW * one / 2**level)
         if level == 1 and schedule.flips:
             high = found > math.floor(HIGH * one)
+            # A column of many ones has few zeros, which are as cheap to measure as few ones.
             flipped[left[high]] = True
             goes |= high
         asides.append((level, cut, left[~goes]))
@@ -166,6 +171,7 @@ def noisy_means(rows: NDArray[np.uint8], schedule: Schedule, bits: Bits, tick: T
         asides.append((levels + 1, schedule.cut(levels + 1, left.size), left))
     for level, cut, places in asides:
         if places.size:
+            # Measured afresh: the first means decided who goes on, so they are biased.
             sums[places] = measured(levels + level - 1, places, level, cut, True)
             kept[places] = level
     return Means(sums, one, flipped, kept, tuple(trace))
@@ -183,6 +189,7 @@ def draw_rows(
     [[0, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 0]]
     """
     uniform = uniform_below(one, draws * sums.size, bits).reshape(draws, sums.size)
+    # Post-processing of the noisy means: no further price.
     ones: NDArray[np.bool_] = uniform < sums.clip(0, one).astype(np.uint64)
     return (ones ^ flipped).astype(np.uint8)
 
@@ -199,6 +206,7 @@ def cut_weights(size: int, grid: int, cut: Fraction) -> NDArray[np.int64]:
     [10, 10, 10, 8, 7, 6]
     """
     area = grid * grid * cut
+    # floor(grid sqrt(cut / s)) in whole numbers.
     return np.array([grid] + [min(grid, math.isqrt(math.floor(area / s))) for s in range(1, size + 1)], dtype=np.int64)
 
 

@@ -86,6 +86,7 @@ class Table:
         size = FRACTION_BITS // 8
         limbs = np.frombuffer(b"".join([low.to_bytes(size, "little") for low in lows]), dtype="<u8").reshape(-1, 3)
         lower = np.ascontiguousarray(limbs[:, 2])
+        # A boundary whose next 64 places are all ones may carry into the first 64: it is uncertain by one there.
         carries = (limbs[:, 1] == _ONES) & (lower != _ONES)
         return start, lower, lower + carries.astype(np.uint64)
 
@@ -101,6 +102,7 @@ class Table:
         passed = np.cumsum(np.bincount(last_cut, minlength=1 << 16))
         guide = np.concatenate(([0], passed[:-1]))
         guide = (guide + start) * self.step
+        # Cells with a boundary inside do not decide the value: they get 48 more bits.
         guide[last_cut] = _STRADDLED
         guide[(lower >> np.uint64(48)).astype(np.int64)] = _STRADDLED
         return guide
@@ -130,6 +132,7 @@ class Table:
         lower, upper = self._rows
         drawn = np.frombuffer(bits.take(8 * out.size), dtype="<u8")
         column = drawn.reshape(-1, 1)
+        # Boundaries passed for certain, and those that may be passed: where they differ, bits do not tell yet.
         passed, reached = _count(upper < column), _count(lower <= column)
         np.multiply(passed + start, self.step, out=out)
         for place in np.flatnonzero(passed != reached):
@@ -237,6 +240,7 @@ class Sampler:
             noisy = flat_out[piece]
             drawn = noise[: noisy.size]
             self._noise(drawn, spare, bits)
+            # Clamped before the noise, too: a clamp moves no two counts apart, so the price holds.
             np.clip(flat_in[piece], least, most, out=noisy)
             np.add(noisy, drawn, out=noisy)
             np.clip(noisy, least, most, out=noisy)
