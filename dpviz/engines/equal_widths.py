@@ -12,7 +12,7 @@ one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -95,13 +95,27 @@ class EqualWidths:
     def place(self, value: Any) -> Any:
         """The number of the interval of a value that lies in one, as a whole number of 64 bits; of all others
         anything."""
-        value = value.cast("float64")
-        from_start = value - _float(self.start) if self.start else value
-        guess = _floor(from_start / _float(self.width) if self.width != 1 else from_start)
+        guess = self._floored(value)
         place = guess.try_cast("int32").cast("int64")  # null where it is too large, and 1 more is never too large
         if self.corrected:
+            value = value.cast("float64")
             after, before = (value >= self._edge_after(guess, 1)), (value < self._edge_after(guess, 0))
             place = place + after.cast("int64") - before.cast("int64")
+        return self._ended(place)
+
+    def guessed(self, value: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        """A number that is found faster and tells intervals apart, and how the number of the interval is made from it,
+        once for each number that comes; None where places are compared with edges."""
+        if self.corrected:
+            return None
+        return self._floored(value).try_cast("int32"), lambda guess: self._ended(guess.cast("int64"))
+
+    def _floored(self, value: Any) -> Any:
+        value = value.cast("float64")
+        from_start = value - _float(self.start) if self.start else value
+        return _floor(from_start / _float(self.width) if self.width != 1 else from_start)
+
+    def _ended(self, place: Any) -> Any:
         return ibis.least(place, ibis.literal(self.count - 1, "int64"))  # the last interval has its end
 
     def _edge_after(self, guess: Any, more: int) -> Any:

@@ -459,7 +459,9 @@ def asked(
         if not unit.is_row and question.partition.cut is not None:
             of_users = table.filter(*here, cells[unit.of].value.notnull())
             chosen = of_users.select(item=part, user=cells[unit.of].value)
-    picked = _items(domain, cells, fallback)
+    plain = unit.is_row and total is None and isinstance(domain, IntervalDomain) and fallback is None
+    guessed = cells[domain.columns[0]].guess_bins(domain) if plain else None
+    picked = _items(domain, cells, fallback) if guessed is None else {"item": guessed[0]}
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
         passing.append(picked["user"].notnull())
@@ -497,6 +499,9 @@ def asked(
         counts = rows.group_by(*items_of(rows)).agg(count=rows.count())
         if fallback is not None or not domain.declared or not all(inside):  # else whatever has no bin did not pass
             counts = present(counts)
+        if guessed is not None:
+            counts = counts.select(item=guessed[1](counts.item), times=counts["count"])
+            counts = counts.group_by("item").agg(count=whole_total(counts.times))
     else:
         counts = _bounded(rows, question, unit, text)
     numbered = domain.declared and (numbers_for(domain) == "int64" or not isinstance(need, Top))
