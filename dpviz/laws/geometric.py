@@ -383,6 +383,13 @@ def log_all(s: Fraction, two_sided: int, one_sided: int, precision: int) -> Encl
     return two_sided * two[0] + one_sided * one[0], two_sided * two[1] + one_sided * one[1]
 
 
+TINY: Final = Fraction(1, 2**44)
+"""For a smaller beta the bounds by all bins together are as near to each other as the others ever are."""
+
+NEAR_HALF: Final = 0.5 - 2**-40
+"""Floats beyond lie too near to one half to go on from."""
+
+
 @lru_cache(maxsize=1024)
 def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosure:
     """-ln s for the s in (0, 1/2) with (1 - 2s)**two_sided * (1 - s)**one_sided = 1 - beta.
@@ -395,9 +402,14 @@ def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosur
         return _between(low / 2, high / 2)
     if two_sided == 0:
         return _between(*share(beta, one_sided))
-    goal = math.log1p(-float(beta))
+    together = 2 * two_sided + one_sided
+    if beta <= TINY:
+        # 1 - together * s <= (1 - 2s)**two_sided * (1 - s)**one_sided <= (1 - s)**together, by the union bound and
+        # 1 - 2s <= (1 - s)**2, so that s lies between these; a float may not hold such a beta.
+        return _between(beta / together, beta / (together * (1 - beta)))
+    goal = float(log_bounds(1 - beta)[0])
     guess = -math.expm1(goal / (two_sided + one_sided)) / 2
-    for _ in range(12):
+    for _ in range(12 if guess < NEAR_HALF else 0):
         value = two_sided * math.log1p(-2 * guess) + one_sided * math.log1p(-guess) - goal
         # Newton's step; the logarithm falls with s, and the guess stays below one half.
         slope = 2 * two_sided / (1 - 2 * guess) + one_sided / (1 - guess)

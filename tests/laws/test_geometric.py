@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Enclosure
+from dpviz.exact import Decay, Enclosure, exp_bounds, log_bounds
+from dpviz.laws import geometric
 from dpviz.laws.geometric import (
     TwoSidedGeometric,
     above_bounds,
@@ -208,3 +209,16 @@ def test_quantiles_of_noise_too_flat_to_be_drawn_are_refused(decay: Decay) -> No
         with pytest.raises(ParameterError, match=r"at least 2\^-64"):
             asked()
     assert error_quantile(Decay.exp(Fraction(1, 2**64)), Fraction(1, 20)).bit_length() == 66
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 2**45), Fraction(1, 10**30), Fraction(1, 10**400), Fraction(1, 2**43)])
+@pytest.mark.parametrize("two_sided, one_sided", [(1, 1), (65_530, 6), (3, 2**40)])
+def test_the_share_of_a_bin_is_enclosed_however_small_the_level_is(
+    beta: Fraction, two_sided: int, one_sided: int
+) -> None:
+    """A float does not hold 10^-400, and the interval of all bins of a release of little noise asks for such levels."""
+    low, high = geometric._minus_log_share(beta, two_sided, one_sided)
+    assert 0 < high - low < Fraction(1, 2**40)
+    goal, fine = log_bounds(1 - beta, 4_000), Fraction(1, 10**900)
+    assert geometric.log_all(exp_bounds(-high, 4_000)[0], two_sided, one_sided, 4_000)[0] >= goal[0] - fine
+    assert geometric.log_all(exp_bounds(-low, 4_000)[1], two_sided, one_sided, 4_000)[1] <= goal[1] + fine
