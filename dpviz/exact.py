@@ -228,7 +228,8 @@ def probability(value: Number, name: str, *, zero: bool = True, read: Callable[.
     rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
     number = read(value, name, rule=rule)
     if not (0 <= number < 1) or (number == 0 and not zero):
-        raise ParameterError.of(_shown(number), rule, "type a number like 0.000001 or 1/1000000")
+        like = "0.05 or 1/20" if name == "beta" else "0.000001 or 1/1000000"
+        raise ParameterError.of(_shown(number), rule, f"type a number like {like}")
     return number
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from dpviz.errors import MissingName, UnknownArgument, short
 from dpviz.kinds import bases, name_of
 
-NEAR: Final = 0.6
+NEAR: Final = 0.65
 """Two names are near if twice their common signs are this share of all their signs (difflib's ratio)."""
 
 MOST: Final = 10_000

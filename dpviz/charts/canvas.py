@@ -135,10 +135,14 @@ def upright_axis(title: str | None, **more: Any) -> alt.Axis:
 
 def refused(given: object, accepted: str) -> NoReturn:
     """Anything but the few public types is turned away unread: neither a value nor a repr of it is shown."""
+    kind = kind_of(given)
+    free = kind == "Plan" and "PlanSheet" in accepted  # a plan has a sheet, and its release would cost
     raise Forbidden.of(
-        f"a {kind_of(given)}",
+        f"a {kind}",
         f"a chart is drawn from {accepted}",
-        "release it first, or declare it public with dv.PublicTable",
+        "give the sheet of the plan, plan.sheet"
+        if free
+        else "release it first, or declare it public with dv.PublicTable",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -170,3 +171,11 @@ def test_a_plan_charts_itself(tmp_path: Any) -> None:
         pd.DataFrame({"visits": [1]}), PERSON_YEAR, dv.Budget(2), tmp_path / "a.ledger", dataset="visits"
     )
     assert session.plan(VISITS, Dense("1/5")).chart().to_json() == error_against_epsilon(SHEET).to_json()
+
+
+def test_a_plan_is_told_of_its_sheet_which_costs_nothing(tmp_path: Path) -> None:
+    session = dv.Session(dv.datasets.doctor_visits(), dv.Unit(noun="person-year"), dv.Budget(1), tmp_path / "a.ledger")
+    plan = session.plan(dv.Domain.integers(0, 9, column="visits"), dv.Dense("1/2"))
+    with pytest.raises(Forbidden, match=r"plan\.sheet$"):
+        noise_law(plan)
+    assert noise_law(plan.sheet).to_dict() and not session.ledger.entries()

@@ -143,3 +143,8 @@ def test_every_public_name_is_found_and_none_suggests_itself() -> None:
         assert inspect.getattr_static(dv, name, None) is not None or getattr(dv, name) is not None
         with pytest.raises(MissingName, match=rf"did you mean {name}\?$"):
             getattr(dv, name + "_")
+
+
+@pytest.mark.parametrize("name", ["quantile", "median"])
+def test_a_name_that_is_only_a_little_alike_is_not_suggested(name: str) -> None:
+    assert nearest(name, ["plain_title", "reading", "share", "values", "labels"]) is None
