@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import altair as alt
 
@@ -18,6 +18,7 @@ from dpviz.charts.ticks import plot_width, position, room_for, ticks
 from dpviz.charts.words import capital, known, measured, reach, shown, spread, wrapped
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
+from dpviz.model.limited import WITHIN
 from dpviz.model.public import PublicTable
 from dpviz.model.release import Release
 from dpviz.privacy.unit import plural, plural_of
@@ -111,11 +112,16 @@ def with_bars(
 ) -> Picture:
     """Counts with their error bars, what these mean, and a second panel where they are too short to read."""
     full, below, short = panels(counts, width)
+    if counts.limited and counts.bars and full.single:
+        sentences = [*sentences, ARROWS]
     parts: list[Any] = [*([_key(counts, full, bars, short)] if counts.bars else [])]
     parts += [plot(counts, full, bars, last=below is None)]
     if below is not None:
         parts += [plot(counts, below, bars, last=True)]
     return _picture(counts, parts, title, sentences, head, finding, width)
+
+
+ARROWS: Final = "An arrow marks an end that is open for what was asked."
 
 
 def _odds(release: Release) -> str:
@@ -161,12 +167,14 @@ def _finding(release: Release, counts: Counts) -> str:
     greatest = int(counts.values.argmax())
     within = f" {counts.often} times {counts.axis.one} lies within its interval"
     if counts.one is not None:
-        within = f" {counts.often} times {counts.axis.one} is within {reach(counts.one.value)} of the truth"
+        truth = "what is counted" if counts.limited else "the truth"
+        within = f" {counts.often} times {counts.axis.one} is within {reach(counts.one.value)} of {truth}"
     among = "" if counts.every is None else f", and {counts.axis.every} within {reach(counts.every.value)}"
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     return (
         f"{marked}{release.title}: {plural_of(counts.size, counts.axis.noun)}, the largest value "
         f"{shown(counts.exact(greatest))} at {counts.label(greatest)};{within}{among}."
+        f"{release.limits and ' '}{release.limits}"
     )
 
 
@@ -182,7 +190,8 @@ def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChar
     ):
         if ends is not None:
             size = "" if bar is None else f"{spread(bar)} ({known(bar)}), "
-            kinds += [(word, f"{size}holds for {of}, {counts.often}")]
+            limited = f", for what is {WITHIN}" if counts.limited else ""
+            kinds += [(word, f"{size}holds for {of}, {counts.often}{limited}")]
     rows = [row for row in kinds if bars in ("both", _KIND[row[0]])]
     if not panel.single:
         rows = [(_BAND[word], said) for word, said in rows]

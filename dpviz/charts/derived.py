@@ -11,7 +11,7 @@ import numpy as np
 
 from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
-from dpviz.charts.counts import check_bars, with_bars
+from dpviz.charts.counts import ARROWS, check_bars, with_bars
 from dpviz.charts.marks import Bars
 from dpviz.charts.panels import Counts, Ends, numbers
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Palette, Theme, palette
@@ -73,6 +73,7 @@ def of_derived(values: DerivedTable, *, theme: Theme = "light", width: int = 700
     ink = colours.release if seed is None else colours.public
     drawn = list(values)[:MOST]
     title, sentences = _title(values), sentences_of(values)
+    sentences += [ARROWS] if any(row.counted is not None for row in values) else []
     if len(values) > len(drawn):
         sentences.append(f"{len(values) - len(drawn):,} more values are in to_frame().")
     finding = f"{title}. " + " ".join(row.sentence for row in drawn[:5]) + (" …" if len(drawn) > 5 else "")
@@ -167,7 +168,8 @@ def sentences_of(rows: Sequence[Derived], remarked: Sequence[Derived] | None = N
     said: dict[str, None] = {}
     for row in rows:
         biased = [] if row.bias_text == "unbiased" else [f"{capital(row.bias_text)}."]
-        said |= dict.fromkeys([row.rests_on, *biased])
+        limits = [row.limits] if row.limits else []
+        said |= dict.fromkeys([row.rests_on, *biased, *limits])
     return list(said | dict.fromkeys(remark for row in remarked or rows for remark in row.remarks))
 
 
@@ -190,7 +192,7 @@ def _points(rows: Sequence[Derived], ink: str, colours: Palette, wide: int) -> a
     left = min(0.4 * wide, 1.1 * max(measured(row.what, SMALL) for row in rows) + 16)
     right = 1.1 * max(measured(row.value_text, SMALL) for row in rows) / 2
     values = [float(scale * between(row.value).middle) for row in rows]
-    ends = [float(scale * end) for row in rows for end in row.interval if end is not None]
+    ends = [float(scale * end) for row in rows for end in row.counted_interval if end is not None]
     least, most = min([0.0, *values, *ends]), max([0.0, *values, *ends])
     room = (most - least or 1.0) * 0.04
     domain = [least - room if least else 0.0, most + room]
@@ -199,8 +201,16 @@ def _points(rows: Sequence[Derived], ink: str, colours: Palette, wide: int) -> a
     y = alt.Scale(domain=[tall, 0], nice=False, zero=False)
     axis = alt.Axis(title=unit, orient="bottom", ticks=False, domain=False, labelPadding=6, tickCount=6, grid=True)
     marks: list[dict[str, Any]] = []
+    arrows: list[dict[str, Any]] = []
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
-        low, high = (None if end is None else float(scale * end) for end in row.interval)
+        low, high = (None if end is None else float(scale * end) for end in row.counted_interval)
+        opened = () if row.counted is None else zip((low, high), row.interval, ("left", "right"), strict=True)
+        arrows += [
+            {"x": end, "y": ROW * place + 28, "towards": towards}
+            for end, asked, towards in opened
+            if end is not None and asked is None
+        ]
+        closed = [end for end, asked in zip((low, high), row.interval, strict=True) if asked is not None]
         words = f"{shown(_percent(row))}%" if scale == PERCENT else row.value_text
         marks.append(
             {
@@ -210,9 +220,9 @@ def _points(rows: Sequence[Derived], ink: str, colours: Palette, wide: int) -> a
                 "high": domain[1] if high is None else high,
                 "y": ROW * place + 28,
                 "number": words,
-                "caps": [end for end in (low, high) if end is not None],
+                "caps": [end for end in closed if end is not None],
                 "how": row.how,
-                "told": f"{row.what}: {row.value_text}; {row.interval_text} ({row.known})",
+                "told": f"{row.what}: {row.value_text}; {row.told_text} ({row.known})",
             }
         )
 
@@ -233,6 +243,11 @@ def _points(rows: Sequence[Derived], ink: str, colours: Palette, wide: int) -> a
     caps = [{"x": end, "y": mark["y"]} for mark in marks for end in mark["caps"]]
     if caps:
         layers.append(layer("tick", caps, at("x"), orient="vertical", size=12, thickness=1.5, color=ink, aria=False))
+    for towards in ("left", "right"):
+        some = [arrow for arrow in arrows if arrow["towards"] == towards]
+        if some:
+            tip = {"shape": f"triangle-{towards}", "filled": True, "size": 60, "opacity": 1, "color": ink}
+            layers.append(layer("point", some, at("x"), aria=False, **tip))
     point = layer("point", marks, at("value"), shape="circle", filled=True, size=70, opacity=1, color=ink)
     layers.append(point.encode(tooltip=alt.Tooltip("told:N", title=" "), description="told:N"))
     number: dict[str, Any] = {
@@ -288,6 +303,7 @@ def counts_of(
         real=seed is None,
         fractions=None if whole else [round(value, 2) for value in values],
         told=domain.told,
+        limited=rows[0].counted is not None,
     )
 
 
@@ -295,15 +311,18 @@ def _ends(rows: Sequence[Derived] | None, scale: int) -> Ends | None:
     """The intervals of all bins; None where there are none."""
     if rows is None or not is_known(rows):
         return None
-    low, high = ([_scaled(end, scale) for end in side] for side in zip(*(row.interval for row in rows), strict=True))
+    sides = zip(*(row.counted_interval for row in rows), strict=True)
+    low, high = ([_scaled(end, scale) for end in side] for side in sides)
     how = max((row.how for row in rows), key=SURENESS.index)
     cuts = [np.array([row.cut[side] for row in rows]) for side in (0, 1)]
-    return Ends.of(Intervals(low, high, how, rows[0].rule, *cuts))
+    first = rows[0]
+    stands = (True, True) if first.counted is None else (first.low is not None, first.high is not None)
+    return Ends.of(Intervals(low, high, how, first.rule, *cuts), stands)
 
 
 def is_known(rows: Sequence[Derived]) -> bool:
     """Whether some value has an interval: an end that is more than what is public of every count."""
-    ends = ((end, cut) for row in rows for end, cut in zip(row.interval, row.cut, strict=True))
+    ends = ((end, cut) for row in rows for end, cut in zip(row.counted_interval, row.cut, strict=True))
     return any(end is not None and not cut for end, cut in ends)
 
 

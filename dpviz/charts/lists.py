@@ -11,6 +11,7 @@ import altair as alt
 
 from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
+from dpviz.charts.counts import ARROWS
 from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
 from dpviz.charts.tables import errors_sentence
@@ -18,7 +19,7 @@ from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, p
 from dpviz.charts.words import capital, measured, shown, wrapped
 from dpviz.exact import Number, probability
 from dpviz.model.answers import Listing
-from dpviz.model.release import Release
+from dpviz.model.release import ENDINGS, Release
 
 CELL, GAP, ROW, NARROW, WIDE = 28, 6, 52, 56, 140
 """Pixels: a cell's height, the room between two, a row with its rank above, and how narrow and wide a cell may be."""
@@ -74,6 +75,7 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
         sentences = [release.title, *sentences]
     if release.valued:
         sentences.append(f"{errors_sentence(release, level)} {release.answer.remark(release.reading)}")
+        sentences += [ARROWS] if release.reading.limited.cuts else []
     return picture_of(
         [part],
         title=wrapped(title, wide, TITLE),
@@ -135,7 +137,8 @@ def _finding(release: Release) -> str:
     """Describe the chart in one sentence, for a reader who cannot see it."""
     marked = "" if release.teaching is None else f"Not private · teaching, seed {release.teaching}. "
     listed = ", ".join(release.items[:10]) + (", …" if len(release.items) > 10 else "")
-    return f"{marked}{release.title}: {listed + '. ' if listed else ''}{release.sentence}"
+    said = " ".join(filter(None, (release.sentence, release.limits)))
+    return f"{marked}{release.title}: {listed + '. ' if listed else ''}{said}"
 
 
 def _layers(drawn: _List, places: list[tuple[float, float]], tall: float) -> list[alt.Chart]:
@@ -202,7 +205,8 @@ def _grid(drawn: _List) -> alt.LayerChart:
 def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
     """One cell below the other, each item with its value and both its bars on one axis from 0."""
     release = drawn.release
-    alone, together = release.intervals(beta), release.intervals(beta, "all")
+    alone, together = (release.intervals(beta, among, of="counted") for among in ENDINGS)
+    stands = release.reading.limited.ends
     tall = AXIS + ROW * len(drawn.cells)
     layers: list[Any] = _layers(drawn, [(0.0, AXIS + ROW * i) for i in range(len(drawn.cells))], tall)
     values = release.values
@@ -237,10 +241,16 @@ def _rows(drawn: _List, beta: Fraction) -> alt.LayerChart:
             for low, high, y in both
         ]
         marks("rule", rows, **look)
-        closed = [(at(end), y) for low, high, y in both for end in (low, high) if end is not None]
+        holding = [(one[side], one[2]) for one in both for side in (0, 1) if stands[side]]
+        closed = [(at(end), y) for end, y in holding if end is not None]
         if thick == THIN and closed:
             caps = [{"x": x, "x2": x, "y": y - 5, "y2": y + 5} for x, y in closed]
             marks("rule", caps, strokeWidth=THIN, color=drawn.ink.strong)
+        if intervals is (together or alone) and not all(stands):
+            for side, shape in enumerate(("triangle-left", "triangle-right")):
+                tips = [{"x": at(one[side]), "y": one[2]} for one in both if one[side] is not None]
+                if tips and not stands[side]:
+                    marks("point", tips, shape=shape, filled=True, size=40, opacity=1, color=drawn.ink.strong)
     dots = [{"x": at(value), "y": y, "text": shown(value)} for value, y in zip(values, middles, strict=True)]
     marks("point", dots, shape="circle", filled=True, size=60, opacity=1, color=drawn.ink.strong)
     said = {"dy": -9, "baseline": "bottom", "fontSize": SMALL, "fontWeight": "bold", "color": drawn.colours.ink}

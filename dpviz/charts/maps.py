@@ -24,6 +24,7 @@ from dpviz.model.answers.base import listed
 from dpviz.model.between import between
 from dpviz.model.derived import Derived
 from dpviz.model.domain import Domain, quoted
+from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
 
 MOST_ROWS, MOST_COLUMNS = 60, 40
@@ -227,23 +228,31 @@ def _errors(release: Release, cells: Sequence[Cell], beta: Fraction) -> str:
     nouns, one = release.question.nouns(release.unit), None
     if release.axis.domain is not None and len(release.axis.domain.factors) == 2:
         one = release.answer.bars(release.reading, beta)[0]
-    return f"Each value {spread(one)} {nouns}, {often(beta)}." if one is not None else alike(cells, nouns, beta)
+    limited = release.reading.limited.cuts
+    if one is None:
+        return alike(cells, nouns, beta, limited)
+    return f"Each value {spread(one)} {nouns}, {often(beta)}{_of_counted(limited)}."
 
 
-def alike(cells: Sequence[Cell], nouns: str, beta: Fraction) -> str:
+def _of_counted(limited: bool) -> str:
+    """The number that an error is measured from, where the limits of the unit may leave rows out."""
+    return f", for what is {WITHIN}" if limited else ""
+
+
+def alike(cells: Sequence[Cell], nouns: str, beta: Fraction, limited: bool = False) -> str:
     """The same, from the intervals alone."""
     widths = {high - low for _, low, high in cells if low is not None and high is not None and low > 0}
     half = Fraction(-(-max(widths) // 2)) if widths and max(widths) - min(widths) <= 1 else None
-    return "" if half is None else f"Each value within {reach(half)} {nouns}, {often(beta)}."
+    return "" if half is None else f"Each value within {reach(half)} {nouns}, {often(beta)}{_of_counted(limited)}."
 
 
 def _cells(release: Release, columns: Sequence[str] | None, beta: Fraction) -> list[Cell]:
     """Every cell, row by row."""
     if columns is None:
-        intervals = release.intervals(beta)
+        intervals = release.intervals(beta, of="counted")
         assert intervals is not None
         return list(zip(listed(release.shown), intervals.low, intervals.high, strict=True))
-    return [(one.value, one.low, one.high) for one in release.marginal(list(columns), beta=beta)]
+    return [(one.value, *one.counted_interval) for one in release.marginal(list(columns), beta=beta)]
 
 
 class _Map:
@@ -461,7 +470,9 @@ def totals(cells: Sequence[Derived]) -> list[str]:
     found = []
     for cell in cells:
         low, high, value = cell.low, cell.high, cell.value
-        if low is None or high is None or isinstance(value, Between):
+        if cell.counted is not None:
+            found.append(f"{_short(value)}, {cell.interval_text}")
+        elif low is None or high is None or isinstance(value, Between):
             found.append(shown(value))
         elif high - value == value - low:
             found.append(f"{_short(value)} ±{reach(Fraction(value - low))}")

@@ -107,8 +107,8 @@ def _map(marginal: Marginal, colours: Palette, width: int) -> Picture:
     down, across = marginal.axes
     check_room(down, across)
     shares = _shares(marginal)
-    cells = [(row.value, row.low, row.high) for row in marginal]
-    told = "" if shares else alike(cells, marginal[0].nouns, marginal[0].beta)
+    cells = [(row.value, *row.counted_interval) for row in marginal]
+    told = "" if shares else alike(cells, marginal[0].nouns, marginal[0].beta, bool(marginal[0].limits))
     asked = [] if shares else [marginal.asked([one], marginal[0].among) for one in marginal.columns]
     sums = [totals(one) for one in asked if one is not None] or [[], []]
     table = Table(

@@ -11,11 +11,12 @@ import altair as alt
 import numpy as np
 
 from dpviz.charts.canvas import DASHES, upright_axis
-from dpviz.charts.panels import Counts, Numbers, Panel
+from dpviz.charts.panels import Counts, Ends, Numbers, Panel
 from dpviz.charts.tables import interval_text
 from dpviz.charts.theme import FLOOR, SMALL
 from dpviz.charts.ticks import room_for, ticks
 from dpviz.charts.words import measured, shown, spread, wrapped
+from dpviz.model.limited import WITHIN
 
 Bars = Literal["both", "one", "all"]
 
@@ -186,7 +187,21 @@ def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars:
                 **side.bin(), **side.value("low"), **side.value2("high")
             )
         ]
-    return layers
+    wide = bars in ("both", "all") and counts.together is not None
+    return layers + _arrows(data, counts, panel, side, "_all" if wide else "")
+
+
+def _arrows(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, drawn: str) -> list[Any]:
+    """An arrow at each end that is open for what was asked, for the limits of the unit may leave rows out."""
+    shapes = ("triangle-left", "triangle-right") if panel.lying else ("triangle-down", "triangle-up")
+    size = min(40.0, max(9.0, (panel.pitch * 0.6) ** 2))
+    return [
+        data.mark_point(shape=shape, filled=True, size=size, color=counts.ink.strong, opacity=1, aria=False).encode(
+            **side.bin(), **side.value(f"{end}{drawn}")
+        )
+        for end, shape, stands in zip(("low", "high"), shapes, counts.alone.stands, strict=True)
+        if not stands
+    ]
 
 
 def _values(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[Any]:
@@ -224,15 +239,15 @@ def _rows(counts: Counts, panel: Panel) -> Rows:
             "high": _inside(alone.high[index], panel),
             "low_all": _inside(among.low[index], panel),
             "high_all": _inside(among.high[index], panel),
-            "low_cap": bool(not among.low_cut[index] and panel.low <= among.low[index] <= panel.high),
-            "high_cap": bool(not among.high_cut[index] and panel.low <= among.high[index] <= panel.high),
+            "low_cap": bool(among.stands[0] and not among.low_cut[index] and among.low[index] in panel),
+            "high_cap": bool(among.stands[1] and not among.high_cut[index] and among.high[index] in panel),
             "shown": panel.low <= value <= panel.high,
         }
         if counts.texts:
             row |= {
                 "count": shown(counts.exact(index)),
-                "alone": _text(alone.low[index], alone.high[index]),
-                "among": _text(among.low[index], among.high[index]),
+                "alone": _text(alone, index),
+                "among": _text(among, index),
             }
     return rows
 
@@ -245,9 +260,16 @@ def _inside(end: Any, panel: Panel) -> int | float:
     return number
 
 
-def _text(low: Any, high: Any) -> str:
-    """An interval in words, to four digits."""
-    return interval_text(*(None if np.isinf(end) else Fraction(f"{end.item():.4g}") for end in (low, high)))
+def _text(ends: Ends, index: int) -> str:
+    """An interval in words, to four digits; an end that does not hold for what was asked is open, and stands beside."""
+    low, high = (
+        None if np.isinf(end) else end.item() if isinstance(end, np.integer) else Fraction(f"{end.item():.4g}")
+        for end in (ends.low[index], ends.high[index])
+    )
+    if all(ends.stands):
+        return interval_text(low, high)
+    asked = (end if stands else None for end, stands in zip((low, high), ends.stands, strict=True))
+    return f"{interval_text(*asked)}; {interval_text(low, high)} {WITHIN}"
 
 
 def _beyond(counts: Counts, panel: Panel, side: _Side) -> list[Any]:

@@ -22,6 +22,7 @@ from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.domain import Domain
 from dpviz.model.error import How
+from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
 
 MOST_PARTS, MOST_ROWS = 60, 24
@@ -34,6 +35,7 @@ HEAD, TALL, FOOT, ROW, CELL = 20, 96, 24, 20, 24
 """Pixels: a panel's name above it, how tall it is, its labels below, one labelled row, and one row of cells."""
 
 THICK, THIN = 3.0, 1.0
+HEAD_OF_ARROW = 4.0
 
 SINGLE: Final = 5.0
 """Pixels from bin to bin from which on each bin has bars of its own; closer ones run together into bands."""
@@ -156,11 +158,15 @@ def _across(room: float) -> int:
 
 @dataclass(frozen=True)
 class _Bar:
-    """The ends of every interval of a part; None where one is open."""
+    """The ends of every interval of a part; None where one is open.
+
+    stands  whether the lower and the upper ends hold for what was asked, too; one that does not is drawn as an arrow
+    """
 
     low: Sequence[float | None]
     high: Sequence[float | None]
     how: How
+    stands: tuple[bool, bool] = (True, True)
 
 
 @dataclass(frozen=True)
@@ -189,18 +195,18 @@ class _Part:
         order = sorted(range(len(self.values)), key=lambda at: -self.values[at])
 
         def of(bar: _Bar | None) -> _Bar | None:
-            return bar and _Bar([bar.low[at] for at in order], [bar.high[at] for at in order], bar.how)
+            return bar and _Bar([bar.low[at] for at in order], [bar.high[at] for at in order], bar.how, bar.stands)
 
         labels, texts = [self.labels[at] for at in order], [self.texts[at] for at in order]
         return _Part(self.name, labels, [self.values[at] for at in order], texts, of(self.one), of(self.every))
 
     @staticmethod
-    def _bar(release: Release, beta: Fraction, of: Any) -> _Bar | None:
-        found = release.intervals(beta, of) if len(release.values) else None
+    def _bar(release: Release, beta: Fraction, among: Any) -> _Bar | None:
+        found = release.intervals(beta, among, of="counted") if len(release.values) else None
         if found is None:
             return None
         low, high = ([None if end is None else float(end) for end in ends] for ends in (found.low, found.high))
-        return _Bar(low, high, found.how)
+        return _Bar(low, high, found.how, release.reading.limited.ends)
 
     @property
     def ends(self) -> Iterator[float]:
@@ -230,6 +236,13 @@ class _PanelMarks:
         self, x: float, y: float, x2: float, y2: float, width: float, colour: str, dash: Sequence[float] = ()
     ) -> None:
         self.lines.setdefault((width, tuple(dash), colour), []).append({"x": x, "y": y, "x2": x2, "y2": y2})
+
+    def arrow(self, x: float, y: float, right: int, up: int) -> None:
+        """The head of an arrow whose tip is here: an end that is open for what was asked."""
+        for side in (-HEAD_OF_ARROW, HEAD_OF_ARROW):
+            back_x = x - HEAD_OF_ARROW * right + (side if up else 0)
+            back_y = y + HEAD_OF_ARROW * up + (side if right else 0)
+            self.line(x, y, back_x, back_y, 1.5, self.ink.strong)
 
     def text(
         self,
@@ -343,7 +356,8 @@ class _Bars:
             bar = sizes[0][place]
             size = f", {spread(bar)} {nouns} ({known(bar)})" if len(bars) == 1 and bar is not None else ""
             said.append(f"{look}: {of}{size}")
-        return f"{'; '.join(said)}; {often(beta)}." if said else ""
+        limited = f", for what is {WITHIN}; an arrow is an open end" if first.reading.limited.cuts else ""
+        return f"{'; '.join(said)}; {often(beta)}{limited}." if said else ""
 
     def _upright(self, domain: Domain, across: int) -> None:
         marks, each = self.marks, self.each
@@ -371,6 +385,9 @@ class _Bars:
                     lower, upper = (up(top, end) for end in self._ends(bar, place))
                     if self.single:
                         marks.line((x + x2) / 2, upper, (x + x2) / 2, lower, width, marks.ink.strong, DASHES[bar.how])
+                        for end, away, stands in zip((lower, upper), (-1, 1), bar.stands, strict=True):
+                            if not stands:
+                                marks.arrow((x + x2) / 2, end, 0, away)
                     else:
                         marks.rect(x, upper, x2, lower, marks.ink.pale if bar is panel.every else marks.ink.middle)
                 marks.line(x, up(top, value), x2, up(top, value), 1.5, marks.ink.strong)
@@ -417,6 +434,9 @@ class _Bars:
                 for bar, width in self._bars(panel, ROW):
                     lower, upper = (along(left, one) for one in self._ends(bar, place))
                     marks.line(lower, y, upper, y, width, marks.ink.strong, DASHES[bar.how])
+                    for tip, away, stands in zip((lower, upper), (-1, 1), bar.stands, strict=True):
+                        if not stands:
+                            marks.arrow(tip, y, away, 0)
                     end = max(end, upper)
                 marks.line(along(left, value), y - 6, along(left, value), y + 6, 1.5, marks.ink.strong)
                 marks.text(end + 4, y, text, marks.colours.ink)

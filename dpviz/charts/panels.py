@@ -19,7 +19,7 @@ from dpviz.model.answers.base import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.public import PublicTable
-from dpviz.model.release import Release
+from dpviz.model.release import ENDINGS, Release
 
 MOST_SINGLE, NARROWEST = 500, 1.2
 """Up to so many bins, of at least so many pixels each, every bin has its own marks."""
@@ -37,16 +37,20 @@ Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ends:
-    """Both ends of an interval for every bin. An open end is infinite; one cut at a public limit has no cap."""
+    """Both ends of an interval for every bin. An open end is infinite; one cut at a public limit has no cap.
+
+    stands  whether the lower and the upper ends hold for what was asked, too; one that does not is drawn as an arrow
+    """
 
     low: Numbers
     high: Numbers
     low_cut: NDArray[np.bool_]
     high_cut: NDArray[np.bool_]
     how: How
+    stands: tuple[bool, bool] = (True, True)
 
     @classmethod
-    def of(cls, intervals: Intervals) -> Ends:
+    def of(cls, intervals: Intervals, stands: tuple[bool, bool] = (True, True)) -> Ends:
         low, high = numbers(intervals.low, -math.inf), numbers(intervals.high, math.inf)
         nowhere = np.zeros(len(low), dtype=np.bool_)
         return cls(
@@ -55,6 +59,7 @@ class Ends:
             np.isinf(low) | (nowhere if intervals.low_cut is None else intervals.low_cut),
             np.isinf(high) | (nowhere if intervals.high_cut is None else intervals.high_cut),
             intervals.how,
+            stands,
         )
 
     @property
@@ -83,6 +88,7 @@ class Counts:
     real              a release, paid for; not a teaching draw and not a public table
     fractions         the values as they were released, where they are no whole numbers
     told              a label as it stands on a page
+    limited           whether the limits of the unit may leave rows out, so that values are counted numbers
     """
 
     axis: Axis
@@ -100,17 +106,19 @@ class Counts:
     real: bool = True
     fractions: Sequence[Fraction | Between] | None = None
     told: Callable[[str], str] = str
+    limited: bool = False
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
         axis, released, reading = release.axis, release.shown, release.reading
         one, every = release.answer.bars(reading, beta)
-        intervals = [release.intervals(beta, "one"), release.intervals(beta, "all")]
+        intervals = [release.intervals(beta, among, of="counted") for among in ENDINGS]
+        stands = reading.limited.ends
         values = numbers(released)
         if not len(values):  # one place that says that nothing is shown
             values = np.zeros(1, dtype=np.int64)
             intervals = [None if bar is None else around(values, bar, reading.clamp) for bar in (one, every)]
-        single, together = (None if some is None else Ends.of(some) for some in intervals)
+        single, together = (None if some is None else Ends.of(some, stands) for some in intervals)
         real = release.teaching is None
         return cls(
             axis=axis,
@@ -128,6 +136,7 @@ class Counts:
             real=real,
             fractions=None if isinstance(released, np.ndarray) else released,
             told=(axis.domain or release.question.domain).told,
+            limited=reading.limited.cuts,
         )
 
     @classmethod
@@ -164,7 +173,7 @@ class Counts:
     def texts(self) -> bool:
         """Whether numbers are written out for a reader, for they are fractions or have open ends."""
         closed = all(np.isfinite(ends.low).all() and np.isfinite(ends.high).all() for ends in (self.alone, self.among))
-        return self.fractions is not None or not closed
+        return self.fractions is not None or not closed or self.limited
 
     def exact(self, index: int) -> int | Fraction | Between:
         """One value as it was released."""
@@ -194,6 +203,9 @@ class Panel:
     lying: bool = False
     cut: float | None = None
     """Where the panel below is cut, drawn as a line."""
+
+    def __contains__(self, count: float) -> bool:
+        return bool(self.low <= count <= self.high)
 
     @property
     def pitch(self) -> float:

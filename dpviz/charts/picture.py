@@ -24,10 +24,13 @@ def heading(release: Release) -> str:
 
 
 def promise(release: Release) -> str:
-    """The protection, in words, and whether anybody can tell that a ledger made it."""
+    """The guarantee in words, which rows the limits of the unit may leave out, and whether a ledger is known to have
+    made the release."""
+    kept = release.promise
     if release.teaching is not None:
-        return "A person who knows the seed knows the noise: this draw protects nobody"
-    return ". ".join(filter(None, [release.promise, release.doubt]))
+        kept = "A person who knows the seed knows the noise: this draw protects nobody"
+    doubt = "" if release.teaching is not None else release.doubt
+    return ". ".join(filter(None, [kept, release.limits.removesuffix("."), doubt]))
 
 
 def picture(release: Release) -> dict[str, Any]:
@@ -55,6 +58,7 @@ def picture(release: Release) -> dict[str, Any]:
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.question.nouns(release.unit),
+        **({} if (limits := release.reading.limited.to_json()) is None else {"limits": limits}),
         "adds_up": release.answer.adds_rows or release.answer.adds_bins,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],

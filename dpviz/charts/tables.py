@@ -10,6 +10,7 @@ from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
 from dpviz.model.answers.base import Among, Grid, listed
+from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
 
 SHORT = 12
@@ -80,9 +81,10 @@ def errors_sentence(release: Release, beta: Fraction) -> str:
     if not answer.has_values:
         return ""
     one, every = answer.bars(release.reading, beta)
+    limited = f", for what is {WITHIN}" if release.reading.limited.cuts else ""
     if one is None:
-        return f"{capital(axis.one)} lies within its interval {often(beta)} times."
-    errors = f"{often(beta)}: {axis.one} {spread(one)} ({known(one)})"
+        return f"{capital(axis.one)} lies within its interval {often(beta)} times{limited}."
+    errors = f"{often(beta)}{limited}: {axis.one} {spread(one)} ({known(one)})"
     return f"{errors}." if every is None else f"{errors}, {axis.every} {spread(every)} ({known(every)})."
 
 
@@ -92,13 +94,18 @@ def _rows(release: Release, beta: Fraction, most: int | None) -> str:
     columns = release.answer.lines(reading)
     names, cells = list(columns), [[_cell(cell) for cell in column[some]] for column in columns.values()]
     if release.valued:
-        names.append("released" if release.teaching is None else "drawn")
+        limited = reading.limited
+        names.append(("released" if release.teaching is None else "drawn") + ", counted" * limited.cuts)
         cells.append([shown(value) for value in listed(release.answer.read(reading, some))])
         for among, name in (("one", axis.alone), ("all", axis.among)):
             intervals = release.answer.intervals(reading, beta, cast(Among, among), some)
-            if intervals is not None:
-                names.append(name)
-                cells.append([interval_text(*ends) for ends in zip(intervals.low, intervals.high, strict=True)])
+            if intervals is None:
+                continue
+            pairs = [(name, intervals.asked(limited))]
+            pairs += [(f"{name}, {WITHIN}", intervals)] if limited.cuts else []
+            for head, ends in pairs:
+                names.append(head)
+                cells.append([interval_text(*both) for both in zip(ends.low, ends.high, strict=True)])
     label, told = list(columns).index(axis.noun), (axis.domain or release.question.domain).told
     lines = []
     for row in zip(*cells, strict=True):

@@ -73,7 +73,7 @@ class Count:
 
     def title(self, domain: Domain, unit: Unit) -> str:
         columns = domain.columns_text
-        return _heading(f"{columns} per {unit.noun}" if domain.countable else f"{unit.nouns} by {columns}")
+        return _heading(f"{columns} per {unit.noun}" if domain.countable else f"{unit.counted_nouns} by {columns}")
 
     def python(self, domain: Domain, where: str) -> str:
         """The call that makes the question; its filter is given to `plan` and `release`."""

@@ -516,8 +516,7 @@ class _Asked:
             kind="share",
             what=what,
             value=value,
-            low=found.low,
-            high=found.high,
+            **self._ends_of("share", found.low, found.high),
             how=found.how,
             rule=found.rule,
             off=found.off,
@@ -525,7 +524,7 @@ class _Asked:
             among=self.among,
             bias=Bias("biased: it is a ratio of noisy counts"),
             paid=self.subject.paid,
-            nouns=self.subject.reading.question.nouns(self.subject.reading.unit),
+            nouns=self.subject.reading.limited.nouns(several=True),
             remarks=tuple(remarks),
         )
 
@@ -535,12 +534,13 @@ class _Asked:
 
     def _derived(self, kind: DerivedKind, what: str, query: Query, of: Kind, chance: Chance | None = None) -> Derived:
         found, error = self._interval(query, of, self.beta), self.subject.error(query, self.reader)
+        sides = ([length(points) for points, weight in query.parts if weight * sign > 0] for sign in (1, -1))
+        several = any(sum(side) > 1 for side in sides)
         return Derived(
             kind=kind,
             what=what,
             value=found.value,
-            low=found.low,
-            high=found.high,
+            **self._ends_of(kind, found.low, found.high),
             how=found.how,
             rule=found.rule,
             off=found.off,
@@ -548,12 +548,25 @@ class _Asked:
             among=self.among,
             bias=error.bias,
             paid=self.subject.paid,
-            nouns=self.subject.reading.question.nouns(self.subject.reading.unit),
+            nouns=self.subject.reading.limited.nouns(several),
             remarks=found.remarks,
             cut=found.cut,
             empty=found.empty,
             chance=chance,
         )
+
+    def _ends_of(self, kind: DerivedKind, low: Fraction | None, high: Fraction | None) -> dict[str, Any]:
+        """The interval that a `Derived` has: for what was asked, and for what was counted where a limit cuts.
+
+        An end of a sum holds for both where the sum only grows, or only falls, with each row that is left out. Of a
+        difference or a share neither does.
+        """
+        limited = self.subject.reading.limited
+        if not limited.cuts:
+            return {"low": low, "high": high}
+        counted = {"counted": (low, high), "limits": limited.of_sum if kind in ("sum", "range") else limited.of_pair}
+        asked = limited.opened(low, high) if kind in ("sum", "range") else (None, None)
+        return {"low": asked[0], "high": asked[1], **counted}
 
     # ------------------------------------------------------------ points and words
 

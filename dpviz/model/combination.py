@@ -237,9 +237,14 @@ class Combined(Askable):
         """
         level, subject = probability(beta, "beta", zero=False), self._subject
         frame = self.rows(level).to_frame().rename(columns={"what": subject.answer.noun}).drop(columns="how")
+        stands = subject.reading.limited.ends
+        frame = frame.drop(columns=["low_counted"] * stands[0] + ["high_counted"] * stands[1], errors="ignore")
         if (together := self.rows_together(level)) is not None:
             ends = together.to_frame()
-            frame["low_all"], frame["high_all"] = ends["low"], ends["high"]
+            for end, holds in zip(("low", "high"), stands, strict=True):
+                frame[f"{end}_all"] = ends[end]
+                if not holds:
+                    frame[f"{end}_all_counted"] = ends[f"{end}_counted"]
         return marked(frame, *self.paid)
 
     def rows(self, beta: Fraction) -> DerivedTable:
@@ -397,6 +402,7 @@ class Combined(Askable):
         on = " and ".join(one.text for one in self.paid)
         two = " They bear one number and differ, so they are of two ledgers." * same_entry(self.first, self.second)
         said = f"{self.first.plain_title}; {how}. Rests on {on}.{two}{seeds(self.paid)}"
+        said = " ".join(filter(None, (said, self.first.limits)))
         return f"{said} {doubt}." if (doubt := self.first.doubt or self.second.doubt) else said
 
     def _repr_html_(self) -> str:
@@ -599,6 +605,7 @@ class After:
     error   of both together; None where nothing bounds it
     before  of the one that is there
     noun    what has a value: a bin, a rank
+    limits  the statement about rows that the limits of the unit may leave out, where they may
     """
 
     error: ErrorValue | None
@@ -606,6 +613,7 @@ class After:
     beta: Fraction
     nouns: str
     noun: str = "bin"
+    limits: str = ""
 
     @property
     def sentence(self) -> str:
@@ -616,7 +624,8 @@ class After:
         if self.before is not None and self.before.value <= self.error.value:
             now += ", so both together are no surer than the first"
         held = f"({self.error.how}) in any one {self.noun}, {often(self.beta)}"
-        return f"after this, ±{few(self.error.value)} {self.nouns} {held}{now}"
+        limits = f". {self.limits}" if self.limits else ""
+        return f"after this, ±{few(self.error.value)} {self.nouns} {held}{now}{limits}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -642,7 +651,7 @@ def after(
         )
     now = release.answer.bars(release.reading, beta)[0]
     together = _together(release.terms.law, law, question, unit, beta)
-    return After(together, now, beta, question.nouns(unit), release.answer.noun)
+    return After(together, now, beta, question.nouns(unit), release.answer.noun, release.limits)
 
 
 def _together(first: StoredLaw, second: StoredLaw, question: Question, unit: Unit, beta: Fraction) -> ErrorValue | None:

@@ -19,6 +19,7 @@ from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.exact import place, text
 from dpviz.model.between import Between
 from dpviz.model.error import How
+from dpviz.model.limited import LEFT_OUT, WITHIN
 from dpviz.model.linear import Bias
 from dpviz.model.question import canonical
 from dpviz.model.spreadsheet import table
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 Among: TypeAlias = Literal["one", "all"] | int
 """The event that an interval holds for: one question that was picked before looking, so many of them, or all of a
 kind."""
+
+Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
+"""Both ends of an interval; None where an end is open."""
 
 DerivedKind: TypeAlias = Literal["sum", "range", "difference", "share", "comparison"]
 
@@ -86,6 +90,13 @@ def marked(frame: pd.DataFrame, *paid: Paid) -> pd.DataFrame:
     return frame
 
 
+def told(frame: pd.DataFrame, limits: str) -> pd.DataFrame:
+    """The frame, which says in its `attrs` which rows the limits of the unit may leave out, where they may."""
+    if limits:
+        frame.attrs["limits"] = limits
+    return frame
+
+
 def seeds(paid: Sequence[Paid]) -> str:
     """A sentence on two teaching draws with one seed; or nothing. Successive teaching draws are independent; two that
     begin with the same seed draw the same noise."""
@@ -97,7 +108,7 @@ def seeds(paid: Sequence[Paid]) -> str:
 
 @dataclass(frozen=True)
 class Derived:
-    """Hold a value that was computed from paid answers, with the interval that holds the truth.
+    """Hold a value that was computed from paid answers, with its interval.
 
     Parameters
     ----------
@@ -108,7 +119,7 @@ class Derived:
     value : Fraction or Between
         The value, or two fractions that enclose it; of a comparison the difference.
     low, high : Fraction or None
-        The ends of the interval, both inside; None where an end is open.
+        The ends of the interval for what was asked, both inside; None where an end is open.
     how : {"exact", "bound", "numerical"}
         How the interval is known: exact, a proved bound, or numerical.
     rule : str
@@ -133,6 +144,10 @@ class Derived:
         Whether no public limit lies within the error bar, which is then shown as it is.
     chance : Chance, optional
         Of a comparison: the probability of so large a difference where the first count is no larger than the second.
+    limits : str, optional
+        The statement about rows that the limits of the unit may leave out; empty where they leave out nothing.
+    counted : tuple of Fraction or None, optional
+        Both ends of the interval for what was counted within the limits; None where nothing is left out.
 
     Raises
     ------
@@ -141,7 +156,9 @@ class Derived:
 
     Notes
     -----
-    `release.sum`, `range`, `difference`, `share` and `compare` make it. It costs nothing more.
+    `release.sum`, `range`, `difference`, `share` and `compare` make it. It costs nothing more. Where a limit of the
+    unit may leave rows out, the value and its bias, a chance and `counted` are about counted rows, and `low` and `high`
+    about all rows that were asked for.
     """
 
     kind: DerivedKind
@@ -161,6 +178,8 @@ class Derived:
     cut: tuple[bool, bool] = (False, False)
     empty: bool = False
     chance: Chance | None = None
+    limits: str = ""
+    counted: Ends | None = None
 
     @property
     def interval(self) -> tuple[Fraction | None, Fraction | None]:
@@ -175,13 +194,34 @@ class Derived:
     @property
     def interval_text(self) -> str:
         """`100 to 146`, `at least 3`."""
-        if self.low is None:
-            return "anything" if self.high is None else f"at most {_number(self.high)}"
-        return f"at least {_number(self.low)}" if self.high is None else f"{_number(self.low)} to {_number(self.high)}"
+        return _between(self.low, self.high)
+
+    @property
+    def counted_text(self) -> str:
+        """`966 to 984 counted within the limits`; empty where nothing is left out."""
+        return "" if self.counted is None else f"{_between(*self.counted)} {WITHIN}"
+
+    @property
+    def told_text(self) -> str:
+        """Both intervals: `at least 966; 966 to 984 counted within the limits`."""
+        return "; ".join(filter(None, (self.interval_text, self.counted_text)))
+
+    @property
+    def counted_interval(self) -> Ends:
+        """Both ends of the interval for what was counted; None where an end is open."""
+        return self.interval if self.counted is None else self.counted
 
     @property
     def _held(self) -> str:
         """The interval as a clause: `the truth lies between 100 and 146 rows`."""
+        if self.counted is not None:
+            asked = "nothing bounds the number that was asked"
+            if self.interval != (None, None):
+                asked = f"the number that was asked is {self.interval_text}{self._unit}"
+            low, high = self.counted
+            if low is None or high is None:
+                return f"{asked}, and the counted one {_between(low, high)}"
+            return f"{asked}, and the counted one lies between {_number(low)} and {_number(high)}"
         if self.low is None and self.high is None:
             return "nothing bounds the truth"
         if self.low is None or self.high is None:
@@ -200,8 +240,9 @@ class Derived:
         if not isinstance(exact, Fraction) or "/" not in text(exact):
             return shown(exact)
         unit = Fraction(1, 1000)
-        if self.low is not None and self.high is not None and self.low < self.high:
-            unit = min(unit, place(self.high - self.low, 2))
+        low, high = self.counted_interval
+        if low is not None and high is not None and low < high:
+            unit = min(unit, place(high - low, 2))
         return f"about {shown(round(exact / unit) * unit)}"
 
     @property
@@ -226,18 +267,29 @@ class Derived:
         low, high = self.bias.low, self.bias.high
         parts = [f"{few(-low)}{self._unit} too low"] if low else []
         parts += [f"{few(high)}{self._unit} too high"] if high else []
-        return f"{self.bias.words}; on average at most {' or '.join(parts)}" if parts else self.bias.words
+        words = f"{self.bias.words}; on average at most {' or '.join(parts)}" if parts else self.bias.words
+        return words if self.counted is None else f"of what is {WITHIN}: {words}"
 
     @property
     def sentence(self) -> str:
         """All of it in a few words."""
         held = f"{often(self.beta)} times {self._held} ({self.known}), {self.among_text}"
-        said = f"{self.what}: {self.value_text}{self._unit}; {held}; {self.bias_text}."
+        counted = "" if self.counted is None else f" {WITHIN}"
+        said = f"{self.what}: {self.value_text}{self._unit}{counted}; {held}; {self.bias_text}."
         return " ".join([said, *self._more])
 
     @property
     def _more(self) -> list[str]:
-        return [*([] if self.chance is None else [self.chance.sentence]), *self.remarks]
+        found = [] if self.chance is None else [self.chance_text]
+        return [*found, *([self.limits] if self.limits else []), *self.remarks]
+
+    @property
+    def chance_text(self) -> str:
+        """The p-value of a comparison as a sentence, which says what it is about; empty where there is none."""
+        if self.chance is None:
+            return ""
+        said = self.chance.sentence
+        return said if self.counted is None else f"Among what is {WITHIN}: {said[:1].lower()}{said[1:]} {LEFT_OUT}"
 
     @property
     def rests_on(self) -> str:
@@ -272,6 +324,7 @@ class Derived:
             "cut": list(self.cut),
             "empty": self.empty,
             "chance": None if self.chance is None else self.chance.to_json(),
+            **({} if self.counted is None else {"limits": self.limits, "counted": list(map(_text, self.counted))}),
             "sentence": self.sentence,
             "rests_on": self.rests_on,
         }
@@ -282,7 +335,10 @@ class Derived:
         value = {"value": self.value}
         if isinstance(self.value, Between):
             value = {"value": self.value.middle, "value_low": self.value.low, "value_high": self.value.high}
-        found = {"what": self.what, **value, "low": self.low, "high": self.high, "how": self.how}
+        found = {"what": self.what, **value, "low": self.low, "high": self.high}
+        if self.counted is not None:
+            found |= {"low_counted": self.counted[0], "high_counted": self.counted[1]}
+        found["how"] = self.how
         return found if self.chance is None else {**found, "chance": self.chance.value.high}
 
     def to_frame(self) -> pd.DataFrame:
@@ -291,7 +347,8 @@ class Derived:
         Returns
         -------
         DataFrame
-            The subject, value, low, high, and how these are known. A comparison has its chance, too.
+            The subject, value, low, high, and how these are known. A comparison has its chance, too. Where a limit of
+            the unit may leave rows out, low_counted and high_counted are the ends for what was counted.
         """
         return DerivedTable((self,)).to_frame()
 
@@ -431,7 +488,8 @@ class DerivedTable(Sequence[Derived]):
 
         names = None if self.rows else ("what", "value", "low", "high", "how")
         frame = pd.DataFrame([row.columns for row in self.rows], columns=names)
-        return marked(frame, *(one for row in self.rows for one in row.paid))
+        said = " ".join(dict.fromkeys(row.limits for row in self.rows if row.limits))
+        return told(marked(frame, *(one for row in self.rows for one in row.paid)), said)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return every value as plain texts.
@@ -532,12 +590,15 @@ class DerivedTable(Sequence[Derived]):
 
     def _repr_html_(self) -> str:
         """A table for a notebook, escaped."""
+        limited = any(row.counted is not None for row in self.rows)
         lines = []
         for row in self.rows:
-            cells = [row.value_text, row.interval_text, row.known, f"{often(row.beta)}, {row.among_text}"]
+            ends = [row.interval_text, *([row.counted_text] if limited else [])]
+            cells = [row.value_text, *ends, row.known, f"{often(row.beta)}, {row.among_text}"]
             line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             lines.append(f"<tr><th scope='row'>{escape(row.what)}</th>{line}</tr>")
-        names = ("asked", "value", "interval", "known", "holds")
+        names = ["asked", "counted" if limited else "value", "interval", "known", "holds"]
+        names[3:3] = ["interval of the counted"] if limited else []
         heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
         about = f"<p>{escape(' '.join(self.notes))}</p>"
@@ -558,6 +619,13 @@ def saved(path: object, body: Mapping[str, Any]) -> Path:
     whole = {"format": FORMAT, "version": VERSION, **body}
     content = canonical({"derived": whole, "sha256": sha256(canonical(whole)).hexdigest()})
     return files.write(place, content, "a file of derived values", "totals.json")
+
+
+def _between(low: Fraction | None, high: Fraction | None) -> str:
+    """`100 to 146`, `at least 3`."""
+    if low is None:
+        return "anything" if high is None else f"at most {_number(high)}"
+    return f"at least {_number(low)}" if high is None else f"{_number(low)} to {_number(high)}"
 
 
 def _text(number: Fraction | None) -> str | None:

@@ -17,7 +17,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import probability, whole
 from dpviz.model.between import Between
-from dpviz.model.derived import FORMAT, VERSION, Among, Chance, Derived, DerivedKind, DerivedTable, Paid
+from dpviz.model.derived import FORMAT, VERSION, Among, Chance, Derived, DerivedKind, DerivedTable, Ends, Paid
 from dpviz.model.domain import Domain
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
@@ -107,7 +107,15 @@ def _derived(data: Mapping[str, Any]) -> Derived:
         cut=cut,
         empty=empty,
         chance=None if data["chance"] is None else _chance(data["chance"]),
+        limits=_text(data.get("limits", "")),
+        counted=None if "counted" not in data else _counted(data["counted"]),
     )
+
+
+def _counted(ends: object) -> Ends:
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise TypeError
+    return _end(ends[0]), _end(ends[1])
 
 
 def _paid(data: Mapping[str, Any]) -> Paid:

@@ -16,6 +16,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import text
 from dpviz.laws import lower_bounds
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.limited import Limited
 from dpviz.model.question import Question
 from dpviz.model.words import RELEASED, Verbs
 
@@ -105,14 +106,18 @@ class Measure:
         """The label inside a sentence."""
         return self.label[:1].lower() + self.label[1:]
 
-    def to_json(self, verbs: Verbs = RELEASED) -> dict[str, Any]:
-        """The measure as a sheet carries it: its words, without its values."""
+    def to_json(self, verbs: Verbs = RELEASED, limited: Limited | None = None) -> dict[str, Any]:
+        """The measure as a sheet carries it: its words, without its values.
+
+        limited  the limits of the unit: where they may leave rows out, the error is that of what is counted
+        """
+        tip = self.tip.replace("{done}", verbs.done)
         return {
             "name": self.name,
             "label": self.label,
             "short": self.short,
             "phrase": self.phrase,
-            "tip": self.tip.replace("{done}", verbs.done),
+            "tip": tip if limited is None else limited.of_counted(tip),
             "sign": self.sign,
             "origin": self.origin,
             "missing": self.missing,

@@ -11,6 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import Clamp, StoredLaw
+from dpviz.model.limited import Limited
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing
@@ -136,6 +137,18 @@ class Bound:
 
     way: ClassVar[str | None] = None
     """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
+
+    @property
+    def limited(self) -> Limited:
+        """The part of an answer that the limits of the unit may leave out."""
+        parts = self.question.by
+        return Limited(self.question, self.unit, parts.size if parts is not None and self.way == "product" else 1)
+
+    @property
+    def limits(self) -> str:
+        """The limits in a sentence for the person about to pay; empty where the unit is a row."""
+        limited = self.limited
+        return limited.plan if self.max_items is None or not limited.cuts else limited.listed
 
     @property
     def leaves_out(self) -> str:

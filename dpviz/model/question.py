@@ -481,7 +481,7 @@ class Question(metaclass=NamedClass):
         >>> Question(months).nouns(Unit()), Question.sum("paid_hours", by=months, low=0, high=9, step=1).nouns(Unit())
         ('rows', 'paid hours')
         """
-        return self.aggregate.nouns(unit.nouns)
+        return self.aggregate.nouns(unit.counted_nouns if self.aggregate.counts else unit.nouns)
 
     def sentence(self, unit: Unit) -> str:
         """Return the question as a sentence.
@@ -501,7 +501,8 @@ class Question(metaclass=NamedClass):
         UnknownArgument
             If an argument is left out.
         """
-        return self._of_each(self.aggregate.sentence(self.domain, unit.nouns, self.where_text))
+        nouns = unit.counted_nouns if self.aggregate.counts else unit.nouns
+        return self._of_each(self.aggregate.sentence(self.domain, nouns, self.where_text))
 
     def _of_each(self, sentence: str) -> str:
         """A sentence about one part as one about all: `For each month: How many …`."""
@@ -560,7 +561,7 @@ class Question(metaclass=NamedClass):
         items = self.domain.items
         known = f", out of {self.domain.choices}" if self.domain.declared else f"; no list of all {items} is needed"
         many = "One" if max_items == 1 else f"Up to {max_items:,}"
-        return self._of_each(f"Which {items} have the most {unit.nouns}{among}? {many} of them{known}.")
+        return self._of_each(f"Which {items} have the most {unit.counted_nouns}{among}? {many} of them{known}.")
 
     def ranked_title(self, unit: Unit, max_items: int, *, ordered: bool = True, among: str = "") -> str:
         """Return the heading of a list: `Destination, top 10 by aircraft`.
@@ -588,7 +589,7 @@ class Question(metaclass=NamedClass):
         """
         column = self.domain.columns_text.replace("_", " ")
         places = " ".join(filter(None, ("top" if ordered else "up to", f"{max_items:,}", among)))
-        heading = f"{column[:1].upper()}{column[1:]}, {places} by {unit.nouns}"
+        heading = f"{column[:1].upper()}{column[1:]}, {places} by {unit.counted_nouns}"
         return ", ".join(filter(None, (heading, self.where_text, self.each_text)))
 
     @property

@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpviz import files
-from dpviz.boundary import kind_of, plain_arguments, protect_module, single_arguments
+from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
@@ -23,7 +23,7 @@ from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.base import Among, Values, listed, value_columns
 from dpviz.model.asking import Askable, Subject
-from dpviz.model.derived import Paid, marked
+from dpviz.model.derived import Paid, marked, told
 from dpviz.model.domain import one_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.linear import LinearError, Query
@@ -45,6 +45,9 @@ FORMAT = "dpviz.release"
 VERSION = 2
 
 AGAIN: Final = "release another record, which is paid for anew"
+
+Of: TypeAlias = Literal["asked", "counted"]
+"""The number that an interval holds for: the one that was asked, or the one that was counted within the limits."""
 
 ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 """How the columns of a frame are called that hold the ends of intervals: `low` and `low_all`."""
@@ -239,7 +242,17 @@ class Release(Askable):
     @cached_property
     def reading(self) -> Reading:
         """The public facts that the answer's shape needs to be read."""
-        return Reading(self.question, self.unit, self.error, self.terms.clamp, self.terms.max_items, self.number)
+        terms = self.terms
+        parts = terms.limited.together
+        return Reading(self.question, self.unit, self.error, terms.clamp, terms.max_items, self.number, parts)
+
+    @property
+    def limits(self) -> str:
+        """`Each aircraft counts in at most 3 of 12 months. …`: the part of an answer that limits may leave out."""
+        limited = self.terms.limited
+        if self.terms.max_items is None:
+            return limited.sentence
+        return " ".join(filter(None, (limited.listed, limited.values if self.answer.has_values else "")))
 
     @property
     def _subject(self) -> Subject:
@@ -539,7 +552,9 @@ class Release(Askable):
         return one, every
 
     @single_arguments
-    def intervals(self, beta: Number = "0.05", among: Among = "one", reader: str = "") -> Intervals | None:
+    def intervals(
+        self, beta: Number = "0.05", among: Among = "one", reader: str = "", of: Of = "asked"
+    ) -> Intervals | None:
         """Return the intervals of all rows.
 
         Parameters
@@ -550,6 +565,9 @@ class Release(Askable):
             "one": each holds for one row that was picked before looking. "all": all hold at once.
         reader : str, optional
             The estimator: one of `release.answer.readers`, where there are several; the first by default.
+        of : {"asked", "counted"}, default "asked"
+            "asked": for the numbers that were asked; an end is open where a limit of the unit may leave rows out.
+            "counted": for the numbers that were counted within the limits.
 
         Returns
         -------
@@ -559,13 +577,16 @@ class Release(Askable):
         Raises
         ------
         ParameterError
-            If `beta`, `among` or `reader` is outside its range.
+            If `beta`, `among`, `reader` or `of` is outside its range.
         """
         if among not in ("one", "all"):
             raise ParameterError.of(among, 'among must be "one" or "all"', 'write among="one"')
+        one_word(of, "of", ("asked", "counted"), 'write of="asked"')
         if not self.valued:
             return None
-        return self.answer.intervals(self.reading, probability(beta, "beta", zero=False), among, reader=reader)
+        level = probability(beta, "beta", zero=False)
+        counted = self.answer.intervals(self.reading, level, among, reader=reader)
+        return counted if counted is None or of == "counted" else counted.asked(self.terms.limited)
 
     @single_arguments
     def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
@@ -585,7 +606,9 @@ class Release(Askable):
             no bar holds for all of them). A list has rank and item instead of bin, a set item alone; both have a value
             and its intervals only where the mechanism releases them. A value that is no fraction, a root for example,
             lies between value_low and value_high, and value is their middle; these two columns are there for no other
-            answer.
+            answer. Where a limit of the unit may leave rows out, low, high, low_all and high_all are the ends for the
+            numbers that were asked, open where nothing closes them, and low_counted, high_counted, low_all_counted and
+            high_all_counted, of those that are open, the ends for the numbers that were counted.
 
         Raises
         ------
@@ -596,8 +619,9 @@ class Release(Askable):
 
         Notes
         -----
-        Each interval contains the true count with probability at least 1 - beta: ``low..high`` for one bin picked
-        before looking, ``low_all..high_all`` for all bins together.
+        Each interval contains its number with probability at least 1 - beta: ``low..high`` for one bin picked before
+        looking, ``low_all..high_all`` for all bins together. ``frame.attrs["limits"]`` says which rows the limits of
+        the unit may leave out, where they may.
 
         A list of at most k items has `below`, too: with probability at least 1 - beta the item in this place lies no
         further below the k-th largest true count; and `below_all`: no item in any place does. A set has `below_all`.
@@ -613,15 +637,19 @@ class Release(Askable):
                 each = self.axis.name
                 frame.insert(0, each if each not in frame.columns else f"{each} (part)", name)
             rows = [frame for frame in frames.values() if len(frame)]  # one without any would make numbers floats
-            return marked(pd.concat(rows or frames.values(), ignore_index=True), self.paid)
+            return told(marked(pd.concat(rows or frames.values(), ignore_index=True), self.paid), self.limits)
+        limited = self.terms.limited
         columns: dict[str, Any] = {name: list(cells) for name, cells in self.answer.rows(self.reading).items()}
         if self.valued:
             columns |= value_columns(self.answer.read(self.reading, reader=reader))
             for among, ending in ENDINGS.items():
-                if (intervals := self.intervals(beta, among, reader)) is not None:
-                    columns[f"low{ending}"], columns[f"high{ending}"] = intervals.low, intervals.high
+                if (counted := self.intervals(beta, among, reader, "counted")) is not None:
+                    ends = counted.asked(limited)
+                    columns |= {f"low{ending}": ends.low, f"high{ending}": ends.high}
+                    columns |= {} if limited.ends[0] else {f"low{ending}_counted": counted.low}
+                    columns |= {} if limited.ends[1] else {f"high{ending}_counted": counted.high}
         columns |= self.answer.below(self.reading, probability(beta, "beta", zero=False))
-        return marked(pd.DataFrame(columns), self.paid)
+        return told(marked(pd.DataFrame(columns), self.paid), self.limits)
 
     @single_arguments
     def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
@@ -675,6 +703,7 @@ class Release(Askable):
         about = [
             "not private: seeded teaching draw" if self.teaching is not None else self.promise,
             self.doubt,
+            self.limits,
             self.sentence,
             *self.sureness(beta),
             f"intervals fail at most {level} of the time" * self.valued,
@@ -795,7 +824,8 @@ class Release(Askable):
         paid += "" if self.use is None else f", question {self.use}"
         paid += {SESSION: "", TEACHING: "", UNCHECKED: ", origin unchecked"}.get(self.origin, f", {self.origin}")
         kept = self.promise if self.teaching is None else f"noise of {self.price_text}, no guarantee"
-        return f"<{head}{paid}: {self.question.text}; {kept}>"
+        limits = f"; {self.limits}" if self.limits else ""
+        return f"<{head}{paid}: {self.question.text}; {kept}{limits}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Release) and self.to_bytes() == other.to_bytes()

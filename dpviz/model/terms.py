@@ -18,6 +18,7 @@ from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws import StoredLaw, law_from_json
 from dpviz.model.laws.base import Clamp, fraction_of
+from dpviz.model.limited import Limited
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
@@ -158,6 +159,12 @@ class Terms:
     def counts_alone(self) -> bool:
         """Whether what one unit counts with was chosen for this question by itself, and not over all parts at once."""
         return self.unit.is_row or self.mechanism.parameters.get("way") != "product"
+
+    @property
+    def limited(self) -> Limited:
+        """The part of the answer that the limits of the unit may leave out."""
+        parts = self.question.by
+        return Limited(self.question, self.unit, 1 if parts is None or self.counts_alone else parts.size)
 
     @property
     def title(self) -> str:

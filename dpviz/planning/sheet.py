@@ -130,7 +130,8 @@ class PlanSheet:
                 }
                 for name, offer in self.offered.items()
             ],
-            "measures": [measure.to_json(self.verbs) for measure in among(now.measures, self.many)],
+            **({"limits": now.limits} if now.limits else {}),
+            "measures": [measure.to_json(self.verbs, now.limited) for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],
             "beta": text(self.beta),
             "axes": [
@@ -176,7 +177,7 @@ class PlanSheet:
                 "rule": one.price.rule,
                 "leaves_out": one.leaves_out,
                 "opened": one.opened,
-                "measure": among(one.measures, self.many)[0].to_json(self.verbs),
+                "measure": among(one.measures, self.many)[0].to_json(self.verbs, one.limited),
             }
             for way, one in shared.items()
         ]

@@ -141,6 +141,11 @@ class Unit:
         """The plural of the noun."""
         return plural(self.noun)
 
+    @property
+    def counted_nouns(self) -> str:
+        """The noun of a count in one bin: the units themselves, or their rows where one adds several."""
+        return self.nouns if self.max_per_bin == 1 else f"rows of {self.nouns}"
+
     def in_part(self) -> Unit:
         """Return the same unit as it comes and goes in one of several disjoint parts.
 

@@ -195,6 +195,11 @@ class Plan:
         return among(self.bound.measures, self.many)
 
     @property
+    def limits(self) -> str:
+        """The rows that limits of the unit may leave out, and which ends of intervals are open; of a row nothing."""
+        return self.bound.limits
+
+    @property
     def affordable(self) -> bool:
         """Whether the price fits into what is left."""
         if self.remaining is None:
@@ -397,6 +402,7 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
+        lines += [f"  limits       {self.limits}"] if self.limits else []
         lines += error_lines(self.bound, self.many)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []

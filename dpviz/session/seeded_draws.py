@@ -93,7 +93,7 @@ class SeededDraws(Sequence["Release"]):
             "bins": [self.truth.domain.size] * len(self),
         }
         for among, ending in ENDINGS.items():
-            found = [one.intervals(beta, among) for one in self.draws]
+            found = [one.intervals(beta, among, of="counted") for one in self.draws]
             outside = [one.outside(self.truth.counts) for one in found if one is not None]
             if outside:
                 columns[f"missed{ending}"] = [int(one.sum()) for one in outside]

@@ -126,7 +126,7 @@ class Series:
         counted, shown = [], []
         for number, one in enumerate(draws, 1):
             among: tuple[Among, Among] = ("one", "all")
-            alone, every = (one.intervals(self._beta, kind) for kind in among)
+            alone, every = (one.intervals(self._beta, kind, of="counted") for kind in among)
             found = [None if each is None else columns.outside(each) for each in (alone, every)]
             counted.append({"missed": found[0], "missed_all": found[1]})
             if number > len(draws) - SHOWN:

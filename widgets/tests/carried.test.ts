@@ -128,7 +128,7 @@ test("the look-up field of a report reads a carried sketch by the estimator that
     form.requestSubmit();
     await vi.waitFor(() => expect(status()).toMatch(/^3: /));
     expect(status()).toBe(`3: ${rows("counts")[0]!.value} (at least ${rows("counts")[0]!.low}, 95 in 100).`);
-    expect(form.textContent).toContain("Proved bound: worst case over true values");
+    expect(form.textContent).toContain("Proved bound: worst case over exact values");
     reader.value = "likelihood";
     reader.dispatchEvent(new Event("change"));
     const other = rows("counts", "likelihood")[0]!;

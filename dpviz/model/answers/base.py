@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NoReturn, Self, TypeAlias, TypeVar, overload
@@ -24,6 +24,7 @@ from dpviz.model.between import Between, between, is_enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.first_use import OnFirstUse
+from dpviz.model.limited import Limited
 from dpviz.model.linear import AllKeys, Query, length
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -64,6 +65,7 @@ class Reading:
     clamp      the public limits that the truth respects as every released value does
     max_items  how many items could come, for a list or a set
     number     the ledger's entry that paid for the answer; None in teaching
+    together   the number of parts whose bins share the limit on the bins of one unit
     """
 
     question: Question
@@ -72,6 +74,12 @@ class Reading:
     clamp: tuple[int | None, int | None] = (None, None)
     max_items: int | None = None
     number: int | None = None
+    together: int = 1
+
+    @property
+    def limited(self) -> Limited:
+        """The part of an answer that the limits of the unit may leave out."""
+        return Limited(self.question, self.unit, self.together)
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ class BinLabels(Sequence[str]):
 
 @dataclass(frozen=True)
 class Intervals:
-    """For each row the interval that holds the truth, and how that is known.
+    """For each row the interval that holds the number that was counted, and how that is known.
 
     low, high  both ends are inside; None where an end is open
     how, rule  as of an error: exact, a proved bound, or simulated, and by which rule
@@ -155,6 +163,20 @@ class Intervals:
     rule: str
     low_cut: NDArray[np.bool_] | None = None
     high_cut: NDArray[np.bool_] | None = None
+
+    def asked(self, limited: Limited) -> Intervals:
+        """The same for the number that was asked: an end that a limit of the unit leaves open is None."""
+        stands, nothing = limited.ends, [None] * len(self.low)
+        if all(stands):
+            return self
+        low, high = self.low if stands[0] else nothing, self.high if stands[1] else nothing
+        return replace(
+            self,
+            low=low,
+            high=high,
+            low_cut=self.low_cut if stands[0] else None,
+            high_cut=self.high_cut if stands[1] else None,
+        )
 
     def outside(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of these counts, one for each row, lie outside their intervals."""

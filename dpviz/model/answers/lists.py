@@ -72,7 +72,8 @@ def _reach(reading: Reading, beta: Fraction) -> str:
         if places == 1:
             return "Only the largest count competes, so the item that is named is the largest."
         return f"Only the {places:,} largest counts compete, so no item that is named lies below the {ordinal(places)}."
-    count = f"the {ordinal(places)} largest true count{among}" if places > 1 else f"the largest true count{among}"
+    kind = "counted number" if reading.limited.cuts else "true count"
+    count = f"the {ordinal(places)} largest {kind}{among}" if places > 1 else f"the largest {kind}{among}"
     if places == 1:
         return f"At least {times} the listed item lies no more than {shown(every.value)} below {count}."
     sentence = f"At least {times} no listed item lies more than {shown(every.value)} below {count}"

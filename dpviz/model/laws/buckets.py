@@ -120,8 +120,8 @@ class BucketsError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is None:
-            return self._error(self._beyond, beta, f"worst case over true values, {self.given}")
-        rule = f"the law of a bin whose true value is {count:,}, {self.given}"
+            return self._error(self._beyond, beta, f"worst case over exact values, {self.given}")
+        rule = f"the law of a bin whose exact value is {count:,}, {self.given}"
         steps = Fraction(count) / self.law.step
         if self.law.cut is None and abs(steps) > self.law.cap:
             at_cap = self._error(partial(self._of, self.law.cap if steps > 0 else -self.law.cap), beta, rule)
@@ -227,7 +227,7 @@ class BucketsError(ErrorModel):
         return self._with_others(alone) if up or (self.law.signed and down) else min(Fraction(1), alone)
 
     def _beyond(self, a: int) -> Fraction:
-        """Any one look-up, in the worst case over true values."""
+        """Any one look-up, in the worst case over exact values."""
         if self.law.cut is None:
             return self._read(a)
         kept, read, signed = self._kept(a), self._read(a), self.law.signed

@@ -115,7 +115,7 @@ class CompactError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is None:
-            rule = "worst case over true counts; an empty bin errs less"
+            rule = "worst case over exact counts; an empty bin errs less"
             return ErrorValue(Fraction(self._least(1, beta)), "exact", rule)
         if count == 0:
             empty = self.law.empty
@@ -123,7 +123,7 @@ class CompactError(ErrorModel):
             return ErrorValue(Fraction(value), "exact", "the law of an empty bin")
         within, beyond = inside(count, self.law.n)
         value = beyond + self._count.error_quantile(within, beta)
-        return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+        return ErrorValue(Fraction(value), "exact", f"the law of a bin whose exact count is {count:,}")
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         value = self._least(self.law.bins, beta)
@@ -162,21 +162,21 @@ class CompactError(ErrorModel):
         if count == 0:
             return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        rule = f"mean of the law at a true count of {count:,}"
+        rule = f"mean of the law at an exact count of {count:,}"
         return mean(lambda precision: self._count.expected_error(within, precision), rule, beyond)
 
     def bias(self, count: int) -> ErrorValue:
         if count == 0:
             return self._empty_mean
         within, beyond = inside(count, self.law.n)
-        rule = f"mean of the law at a true count of {count:,}"
+        rule = f"mean of the law at an exact count of {count:,}"
         return mean(lambda precision: self._count.bias(within, precision), rule, -beyond)
 
     @cached_property
     def _empty_mean(self) -> ErrorValue:
         """The mean noisy count of an empty bin, which is its mean error and its mean absolute error."""
         exact = self.law.empty.mean
-        return mean(lambda precision: (exact, exact), "mean of the law at a true count of 0")
+        return mean(lambda precision: (exact, exact), "mean of the law at an exact count of 0")
 
     def chance_shown(self, count: int) -> float:
         if count == 0:

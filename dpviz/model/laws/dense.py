@@ -146,14 +146,14 @@ class DenseError(ErrorModel):
         if count is not None:
             within, beyond = inside(count, self._top)
             value = beyond + self._count.error_quantile(within, beta)
-            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose exact count is {count:,}")
         if isinstance(self._count, FastSampleLaw):
             value = self._count.worst_quantile(beta)
-            return ErrorValue(Fraction(value), self._how(value, 1), "worst case over true counts")
+            return ErrorValue(Fraction(value), self._how(value, 1), "worst case over exact counts")
         if not self.law.clamps:
             value = self._noise.joint_quantile(beta, 1)
             return self._known(value, self._noise.is_least(value, beta, 1), "two-sided tail of the noise")
-        return self._known(*self._least(beta, bins=1), "worst case over true counts; a bin near the clamp errs less")
+        return self._known(*self._least(beta, bins=1), "worst case over exact counts; a bin near the clamp errs less")
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         bins = self.law.bins
@@ -162,13 +162,13 @@ class DenseError(ErrorModel):
             return ErrorValue(
                 Fraction(value),
                 self._how(value, bins),
-                f"product over {counted(bins, 'independent bin')}, worst case over true counts",
+                f"product over {counted(bins, 'independent bin')}, worst case over exact counts",
             )
         if not self.law.clamps:
             value = self._noise.joint_quantile(beta, bins)
             sure = self._noise.is_least(value, beta, bins)
             return self._known(value, sure, f"product over {counted(bins, 'independent bin')}")
-        rule = f"product over {counted(bins, 'independent bin')}, worst case over true counts"
+        rule = f"product over {counted(bins, 'independent bin')}, worst case over exact counts"
         return self._known(*self._least(beta, bins), rule)
 
     def _known(self, value: int, certain: bool, rule: str) -> ErrorValue:
@@ -211,12 +211,12 @@ class DenseError(ErrorModel):
 
     def expected(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
-        rule = f"mean of the law at a true count of {count:,}"
+        rule = f"mean of the law at an exact count of {count:,}"
         return mean(lambda precision: self._count.expected_error(within, precision), rule, beyond)
 
     def bias(self, count: int) -> ErrorValue:
         within, beyond = inside(count, self._top)
-        rule = f"mean of the law at a true count of {count:,}"
+        rule = f"mean of the law at an exact count of {count:,}"
         return mean(lambda precision: self._count.bias(within, precision), rule, -beyond)
 
     def chance_shown(self, count: int) -> float:

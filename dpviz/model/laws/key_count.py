@@ -74,7 +74,7 @@ class KeyCountError(ErrorModel):
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         value = least(lambda a: self._far(a, count)[1] <= beta)
         how: How = "exact" if value == 0 or self._far(value - 1, count)[0] > beta else "bound"
-        rule = "worst case over true numbers" if count is None else f"the law where {count:,} bins are not empty"
+        rule = "worst case over exact numbers" if count is None else f"the law where {count:,} bins are not empty"
         return ErrorValue(Fraction(value), how, rule)
 
     def all_bins(self, beta: Fraction) -> ErrorValue:

@@ -133,7 +133,7 @@ class LogSketchError(PlannedError, LogErrors):
 
     def factor(self, beta: Fraction) -> ErrorValue | None:
         """By what factor a value at the floor or above is misread; None where the noise may take a kept one to 0."""
-        return self._factor(beta, f"worst case over true values, {self.given}")
+        return self._factor(beta, f"worst case over exact values, {self.given}")
 
     def factors(self, number: int, beta: Fraction) -> ErrorValue | None:
         """The same of the worst of so many look-ups."""
@@ -179,7 +179,11 @@ class LogSketchError(PlannedError, LogErrors):
         return found
 
     def _of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
-        rule, level, behind = f"the law of a bin whose true value is {count:,}, {self.given}", float(beta), self._behind
+        rule, level, behind = (
+            f"the law of a bin whose exact value is {count:,}, {self.given}",
+            float(beta),
+            self._behind,
+        )
         if behind is None:
             return ErrorValue(least(lambda a: self._beyond(steps, a) <= level) * self.law.step, "bound", rule)
         noisy = steps > 0 or behind.cut.certain

@@ -140,12 +140,12 @@ class PlannedError(ErrorModel):
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
             return self.of(Fraction(count) / self.law.step, beta, count)
-        return self.worst(beta, f"worst case over true values, {self.given}")
+        return self.worst(beta, f"worst case over exact values, {self.given}")
 
     def of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
         """The error of one true value: that of the worst, and what it is beyond the largest that can be stood for; one
         that is far beyond a threshold is kept."""
-        found = self.worst(beta, f"the law of a bin whose true value is {count:,}, {self.given}")
+        found = self.worst(beta, f"the law of a bin whose exact value is {count:,}, {self.given}")
         missing = Fraction(0) if self.law.cut is not None else max(Fraction(0), abs(Fraction(count)) - self.top)
         return ErrorValue(found.value + missing, found.how, found.rule)
 

@@ -100,12 +100,12 @@ class PureSparseError(ErrorModel):
             inside, left = min(count, n), self._left(beta)  # a count above n is clamped
             near = min(inside, self._within(left))
             value = count - inside + least(lambda a: a >= n or law.tail(inside, a) <= left, near=near)
-            return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose true count is {count:,}"))
-        return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over true counts"))
+            return ErrorValue(Fraction(value), "bound", self._rule(f"the law of a bin whose exact count is {count:,}"))
+        return ErrorValue(Fraction(self._worst(beta, 0)), "bound", self._rule("worst case over exact counts"))
 
     def all_bins(self, beta: Fraction) -> ErrorValue:
         value = self._worst(beta, self.law.n)
-        return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over true counts"))
+        return ErrorValue(Fraction(value), "bound", self._rule("union bound over bins, worst case over exact counts"))
 
     def _within(self, left: Fraction) -> int:
         """The value that the noise of a bin exceeds with at most this chance."""
@@ -126,7 +126,7 @@ class PureSparseError(ErrorModel):
 
     def shown(self, beta: Fraction) -> ErrorValue:
         value = self._within(self._left(beta))
-        return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over true counts")
+        return ErrorValue(Fraction(value), "bound", "two-sided tail of the noise, worst case over exact counts")
 
     def chance_shown(self, count: int) -> float:
         """If all other bins are empty: each that is not makes it smaller."""

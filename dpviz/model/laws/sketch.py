@@ -151,7 +151,7 @@ class SketchError(ErrorModel):
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
             return self._of(Fraction(count) / self.law.step, beta, count)
-        return self._worst(beta, f"worst case over true values, {self.given}")
+        return self._worst(beta, f"worst case over exact values, {self.given}")
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         if self.law.bins is None:
@@ -215,7 +215,7 @@ class SketchError(ErrorModel):
 
     def _of(self, steps: Fraction, beta: Fraction, count: int) -> ErrorValue:
         """Of one true value, by its own tail, where it is read from the sketch alone; else that of the worst."""
-        rule = f"the law of a bin whose true value is {count:,}, {self.given}"
+        rule = f"the law of a bin whose exact value is {count:,}, {self.given}"
         law, level = self.law, float(beta)
         if law.plan.halves == 2 or steps > law.plan.reach:
             missing = 0 if law.cut is not None else max(0, math.ceil(abs(steps) - law.plan.reach))
@@ -257,7 +257,7 @@ class SketchError(ErrorModel):
             return None
         unit = self.law.step / self.law.plan.worth
         low, high = (end * unit for end in self._zero)
-        rule = f"mean of the law at a true value of 0, where {self.law.plan.keys:,} bins set bits in every column"
+        rule = f"mean of the law at an exact value of 0, where {self.law.plan.keys:,} bins set bits in every column"
         return mean(lambda precision: (low, high), rule)
 
     def bias(self, count: int) -> ErrorValue | None:

@@ -156,7 +156,7 @@ class StabilityError(ErrorModel):
         return min((most for most in (self.law.bins, self.law.n) if most is not None), default=None)
 
     def tail(self, count: int, a: int, precision: int = PRECISION) -> Enclosure:
-        """P[|h - count| > a] for a bin whose true count is `count`, enclosed; h is 0 where the bin is not shown."""
+        """P[|h - count| > a] for a bin whose exact count is `count`, enclosed; h is 0 where the bin is not shown."""
         if count == 0:
             return Fraction(0), Fraction(0)
         b, noise = self.law.threshold, self.law.noise
@@ -177,10 +177,10 @@ class StabilityError(ErrorModel):
             lost = self.tail(within, max(0, within - 1))[0] > beta
             near = within if lost else self.law.noise.within(beta / 2)
             value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
-            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose true count is {count:,}")
+            return ErrorValue(Fraction(value), "exact", f"the law of a bin whose exact count is {count:,}")
         value, n = self._worst(beta, 1), self.law.n
         how: How = "bound" if n is not None and n < value else self._how(beta)
-        return ErrorValue(Fraction(value), how, "worst case over true counts")
+        return ErrorValue(Fraction(value), how, "worst case over exact counts")
 
     def all_bins(self, beta: Fraction) -> ErrorValue | None:
         most = self._most
@@ -189,7 +189,7 @@ class StabilityError(ErrorModel):
         return ErrorValue(
             Fraction(self._worst(beta, most)),
             self._how(beta) if self.law.n is None else "bound",
-            f"product over at most {most:,} occupied bins, worst case over true counts",
+            f"product over at most {most:,} occupied bins, worst case over exact counts",
         )
 
     @property
@@ -244,7 +244,7 @@ class StabilityError(ErrorModel):
 
     def shown(self, beta: Fraction) -> ErrorValue:
         noise = self.law.noise
-        rule = "two-sided tail of the noise, worst case over true counts"
+        rule = "two-sided tail of the noise, worst case over exact counts"
         if noise.junk is not None:
             return ErrorValue(Fraction(noise.junk.worst_quantile(beta)), "bound", rule)
         value = geometric.error_quantile(noise.decay, beta)

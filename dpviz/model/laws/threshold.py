@@ -153,7 +153,7 @@ class ThresholdError(ErrorModel):
         known = [one.value for one in found if one is not None]
         if len(known) < len(found):
             return None
-        return ErrorValue(max(known), "bound", f"union bound over {number:,} look-ups, worst case over true values")
+        return ErrorValue(max(known), "bound", f"union bound over {number:,} look-ups, worst case over exact values")
 
     def shown(self, beta: Fraction) -> ErrorValue | None:
         return self._scaled(self.law.stability.error.shown(beta))
