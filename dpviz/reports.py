@@ -639,6 +639,7 @@ def _planned(sheet: PlanSheet) -> str:
     said = f"Plan, free: {bound.title}, {bound.mechanism!r}: {bound.price.sentence}."
     known = [(measure, measure.at(sheet.beta)) for measure in headline(bound.measures)]
     told = [measure.phrased(reach(error.value)) for measure, error in known if error is not None]
+    said = " ".join(filter(None, (said, bound.limits)))
     return f"{said} {often(sheet.beta)}: {', '.join(told)}." if told else said
 
 

@@ -232,6 +232,7 @@ class _Plan:
         sentences = [
             f"{self.title} · {bound.mechanism!r}",
             f"Plan: free, sees no data. It would give {bound.price.sentence}. {ending}",
+            *([bound.limits] if bound.limits else []),
         ]
         return [line for sentence in sentences for line in wrapped(sentence, self.wide + LABEL_ROOM, TEXT)]
 

@@ -534,8 +534,10 @@ class _Asked:
 
     def _derived(self, kind: DerivedKind, what: str, query: Query, of: Kind, chance: Chance | None = None) -> Derived:
         found, error = self._interval(query, of, self.beta), self.subject.error(query, self.reader)
-        sides = ([length(points) for points, weight in query.parts if weight * sign > 0] for sign in (1, -1))
-        several = any(sum(side) > 1 for side in sides)
+        sides = ([points for points, weight in query.parts if weight * sign > 0] for sign in (1, -1))
+        several = any(isinstance(one, AllKeys) for one, _ in query.parts) or any(
+            sum(map(length, side)) > 1 for side in sides
+        )
         return Derived(
             kind=kind,
             what=what,

@@ -189,17 +189,11 @@ class Limited:
         every = plural_of(domain.size * self.together, self._bin)
         return f"No {noun} can be in more than {every}: nothing is left out."
 
-    @property
-    def plan(self) -> str:
-        """The statement of a plan about limits; empty where the unit is a row."""
-        return self.sentence or self.uncut
-
-    @property
-    def drawn(self) -> str:
-        """For a chart: `Each aircraft counts in at most 3 of 12 months; an arrow is an open end.`; or nothing."""
+    def of_answer(self, listing: bool) -> str:
+        """The statement of a plan about limits, of a list where its answer is one; empty where the unit is a row."""
         if not self.cuts:
-            return ""
-        return f"{self.limit[:-1]}; an arrow marks an end that is open for what was asked."
+            return self.uncut
+        return self.listed if listing else self.sentence
 
     def of_counted(self, words: str) -> str:
         """The explanation of an error; where rows may be left out, of the error against what is counted."""
@@ -222,7 +216,7 @@ class Limited:
         if not self.cuts:
             return None
         low, high = self.ends
-        return {"sentence": self.sentence, "drawn": self.drawn, "low": low, "high": high}
+        return {"sentence": self.sentence, "low": low, "high": high}
 
 
 protect_module(vars())

@@ -147,8 +147,7 @@ class Bound:
     @property
     def limits(self) -> str:
         """The limits in a sentence for the person about to pay; empty where the unit is a row."""
-        limited = self.limited
-        return limited.plan if self.max_items is None or not limited.cuts else limited.listed
+        return self.limited.of_answer(self.max_items is not None)
 
     @property
     def leaves_out(self) -> str:

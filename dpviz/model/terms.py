@@ -167,6 +167,11 @@ class Terms:
         return Limited(self.question, self.unit, 1 if parts is None or self.counts_alone else parts.size)
 
     @property
+    def limits(self) -> str:
+        """The limits in a sentence, as the plan said it; empty where the unit is a row."""
+        return self.limited.of_answer(self.max_items is not None)
+
+    @property
     def title(self) -> str:
         """The subject of the answer: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:

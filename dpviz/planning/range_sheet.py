@@ -185,7 +185,7 @@ def of_release(release: Release) -> DrawnRanges:
         {
             "title": release.plain_title,
             "sentence": f"Any range of {counted(shape.n, 'bin')}, at no further cost. A tree: branching {shape.k}, "
-            f"{levels}. {release.guarantee.sentence}.",
+            f"{levels}. {' '.join(filter(None, (f'{release.guarantee.sentence}.', release.limits)))}",
             "badge": None if teaching is None else f"Not private · teaching, seed {teaching}",
             "paid": f"paid {release.price_text.replace(' = ', ' ')}" if teaching is None else None,
             "seed": None if teaching is None else str(teaching),

@@ -402,7 +402,6 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += [f"  limits       {self.limits}"] if self.limits else []
         lines += error_lines(self.bound, self.many)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []
@@ -414,12 +413,13 @@ class Plan:
 
 
 def error_lines(bound: Bound, many: int | None = None) -> list[str]:
-    """The errors that hold 95 times in 100, one to a line; of several look-ups, of so many."""
+    """The rows that limits may leave out, and the errors that hold 95 times in 100, one to a line; of several look-ups,
+    of so many."""
     told = [one for one in among(bound.measures, many) if one.weight or one.many is not None or not one.counts]
     drawn = [(measure, measure.at(NOTED)) for measure in told]
     known = [(measure, error) for measure, error in drawn if error is not None]
     wide = max([12, *(len(measure.words) for measure, _ in known)])
-    lines = []
+    lines = [f"  {'limits':<{wide}} {bound.limits}"] if bound.limits else []
     for measure, error in known:
         sign = measure.sign or SIGNS[error.how]
         size = f"{sign}{reach(error.value)}" + (f" {bound.question.nouns(bound.unit)}" if measure.counts else "")

@@ -13,8 +13,9 @@ from dpviz.engines import as_source
 from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled, SessionBusy, short
 from dpviz.exact import whole
 from dpviz.model.identity import release_key
+from dpviz.model.limited import Limited
 from dpviz.model.mechanism import Bound, Mechanism, Mode
-from dpviz.model.public import PublicTable, PublicTop
+from dpviz.model.public import BADGE, PublicTable, PublicTop
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.source import Tick
@@ -507,7 +508,7 @@ class Teaching(Custody):
         self._source.check(asked, self.unit, StatisticKind.DENSE)
         statistic = self._source.count(asked, self.unit, StatisticKind.DENSE)
         assert isinstance(statistic, DenseCounts)
-        return PublicTable(asked.domain, statistic.take().copy(), self.unit.nouns)
+        return PublicTable(asked.domain, statistic.take().copy(), asked.nouns(self.unit), badge_of(asked, self.unit))
 
     @plain_arguments
     def top(
@@ -553,11 +554,17 @@ class Teaching(Custody):
             items, counts, _ = statistic.take()
             labels = map(asked.domain.name, items)
             column = asked.domain.columns_text
-            found[limit] = PublicTop(tuple(labels), tuple(counts.tolist()), column, unit.nouns)
+            told = badge_of(asked, unit)
+            found[limit] = PublicTop(tuple(labels), tuple(counts.tolist()), column, asked.nouns(unit), told)
         return found
 
     def __repr__(self) -> str:
         return f"<Teaching on {self.dataset}: not private, seed {self.seed}, no ledger>"
+
+
+def badge_of(question: Question, unit: Unit) -> str:
+    """The label of public counts, which says which rows the limits of the unit may leave out."""
+    return " · ".join(filter(None, (BADGE, Limited(question, unit).limit.removesuffix("."))))
 
 
 class NoReleases:

@@ -81,10 +81,20 @@ def _row(derived: Derived) -> Body:
         "bias": derived.bias_text,
         "remarks": list(derived.remarks),
         "empty": derived.empty,
+        "nouns": derived.nouns,
+        **_limited(derived),
         "chance": None
         if derived.chance is None
         else {"value": _chance(derived.chance.value), "rule": derived.chance.rule},
     }
+
+
+def _limited(derived: Derived) -> Body:
+    """The ends for what was counted, and which rows are left out; nothing where none can be."""
+    if derived.counted is None:
+        return {}
+    low, high = (None if end is None else text(end) for end in derived.counted)
+    return {"limits": derived.limits, "counted": {"low": low, "high": high}}
 
 
 def _chance(value: Between) -> str:

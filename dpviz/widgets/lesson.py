@@ -111,6 +111,7 @@ class Series:
             "beta": text(self._beta),
             "betas": [text(beta) for beta in BETAS],
             "drawn": str(len(draws)),
+            **({"limits": first.limits} if first.limits else {}),
         }
         if truth is not None:
             columns = _Columns(truth)

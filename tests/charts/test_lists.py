@@ -90,7 +90,8 @@ def test_title_guarantee_and_the_meaning_of_the_end_are_said() -> None:
 def test_values_are_drawn_where_their_intervals_are() -> None:
     release = valued(ITEMS, [640, 612, 531, 530, 517, 493, 1])
     chart = release.chart(width=700)
-    (dots,) = marks(chart, "point")
+    (dots,), (arrows,) = (marks(chart, "point", shape=shape) for shape in ("circle", "triangle-right"))
+    assert [row["y"] for row in arrows["rows"]] == [row["y"] for row in dots["rows"]]  # upper ends are open
     bars = marks(chart, "rule", strokeWidth=3.4)
     assert len(dots["rows"]) == 7 and len(bars) == 1
     across = [row["x"] for row in dots["rows"]]
@@ -113,10 +114,10 @@ def test_a_hostile_item_stays_text() -> None:
     assert "<th scope='col'>rank</th>" in table
     assert "rank" not in tables.of_release(of_set(["ATL"]))
     with_values = valued(["ATL"], [640])
-    intervals = with_values.intervals()
+    intervals = with_values.intervals(of="counted")
     assert intervals is not None
     (low,), (high,) = intervals.low, intervals.high
-    assert f"<td>640</td><td>{low} to {high}</td>" in tables.of_release(with_values)
+    assert f"<td>640</td><td>at least {low}</td><td>{low} to {high}</td>" in tables.of_release(with_values)
 
 
 def test_a_long_list_is_cut_in_a_cell_and_whole_in_the_frame() -> None:

@@ -217,7 +217,7 @@ def test_a_release_and_its_plan_say_the_same() -> None:
         assert [measure.to_json() for measure in release.terms.measures] == [one.to_json() for one in bound.measures]
         said, rank = " ".join(release.sureness()), bound.error.rank(10, Fraction(1, 20))
         assert rank is not None
-        assert rank.value == 0 or f"more than {rank.value} below the 10th largest true count" in said
+        assert rank.value == 0 or f"more than {rank.value} below the 10th largest counted number" in said
         missing = bound.error.left_out(Fraction(1, 20))
         assert (
             missing is not None and f"{missing.value} or more above the {'11th' if rank.value == 0 else '51st'}" in said
@@ -231,8 +231,8 @@ def test_the_words_of_a_full_list() -> None:
     reach, end = release.sureness()
     frame = release.to_frame()
     assert reach == (
-        f"At least 95 times in 100 no listed item lies more than {frame.below_all[0]} below the 10th largest true "
-        f"count; one that stands in a place picked before looking, no more than {frame.below.max()} below it."
+        f"At least 95 times in 100 no listed item lies more than {frame.below_all[0]} below the 10th largest counted "
+        f"number; one that stands in a place picked before looking, no more than {frame.below.max()} below it."
     )
     assert end == "Filled places say that ten items came before ⊥. They do not say that they are the ten largest."
     assert frame.below.is_monotonic_increasing and frame.below.max() < frame.below_all.min() == frame.below_all.max()
@@ -264,11 +264,11 @@ def test_the_words_of_a_set_and_of_a_list_that_cannot_end() -> None:
 def test_values_keep_their_intervals_and_say_how_far_down_the_list_reaches() -> None:
     release = valued(["ATL", "STL"], [640, 612])
     frame = release.to_frame()
-    assert frame.columns.tolist()[-4:] == ["low_all", "high_all", "below", "below_all"]
+    assert frame.columns.tolist()[-5:] == ["low_all", "high_all", "high_all_counted", "below", "below_all"]
     assert frame.below.iloc[0] < frame.below.iloc[1] < frame.below_all.min() == frame.below_all.max()
     assert release.sureness()[0] == (
-        f"At least 95 times in 100 no listed item lies more than {frame.below_all[0]} below the 10th largest true "
-        f"count; the one in first place, no more than {frame.below[0]} below it."
+        f"At least 95 times in 100 no listed item lies more than {frame.below_all[0]} below the 10th largest counted "
+        f"number; the one in first place, no more than {frame.below[0]} below it."
     )
 
 

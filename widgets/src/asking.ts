@@ -5,6 +5,7 @@
  * says where to ask.
  */
 
+import { WITHIN } from "./charts/intervals";
 import { rowOf, type Texts } from "./columns";
 import { endBoxes, h, newId, setAttribute, setText, show } from "./dom";
 import { approximate, compare, exactly, ZERO } from "./exact";
@@ -36,6 +37,11 @@ const readRow = shape({
     bias: text,
     remarks: list(text),
     empty: flag,
+    /** What a number is of, where that is not what one of a bin is of: aircraft-months, not aircraft. */
+    nouns: maybe(text),
+    /** Where limits of the unit may leave rows out: that in a sentence, and the ends for what was counted. */
+    limits: maybe(text),
+    counted: maybe(shape({ low: maybe(exact), high: maybe(exact) })),
     chance: maybe(shape({ value: exact, rule: text })),
 });
 const readAnswer = shape({ rows: list(readRow), leader: maybe(text), rests_on: text });
@@ -299,6 +305,7 @@ const BARS: Words = {
     hint: "Drag over bars, or hold Shift with the arrow keys, to add them up; click two, or press Enter on two, to compare them.",
     second: "Click another bar, or press Enter on it, to compare the two.",
 };
+const LEFT_OUT = "This says nothing of the rows that were left out.";
 const FREE = " Free: they are paid already.";
 const HINT_TYPED = "Name two bins and press Enter.";
 
@@ -306,18 +313,20 @@ const HINT_TYPED = "Name two bins and press Enter.";
 
 function told(result: AskedOf, { rows, leader, rests_on }: Answer, beta: string, width: number, pictured?: Pictured): Node[] {
     const [first, ...more] = rows as [AskedRow, ...AskedRow[]];
-    const sentences = [leader === null ? "" : verdict(first, leader), `${held(first, beta)}.`, `${sentence(first.bias)}.`, ...first.remarks, rests_on];
+    const sentences = [leader === null ? "" : verdict(first, leader), `${held(first, beta)}.`, `${sentence(first.bias)}.`, first.limits ?? "", ...first.remarks, rests_on];
     return [
-        h("p", { class: "dp-ask-head" }, h("strong", {}, `${first.what}: ${valueText(first.value)} ${result.nouns}`), h("span", {}, intervalText(first))),
+        h("p", { class: "dp-ask-head" }, h("strong", {}, `${first.what}: ${valueText(first.value)} ${first.nouns ?? result.nouns}`), h("span", {}, intervalText(first))),
         h("p", { class: "dp-hint" }, sentences.filter((words) => words !== "").join(" ")),
         ...(more.length === 0 ? [] : [pictured?.(rows, beta, width) ?? others(rows)]),
     ];
 }
 
 /** Which is larger, as far as the interval settles it. */
-function verdict({ low, chance }: AskedRow, leader: string): string {
-    const settled = low !== null && compare(exactly(low), ZERO) > 0;
-    const words = settled ? `${leader} is larger.` : "Which is larger is not settled.";
+function verdict({ low, counted, chance }: AskedRow, leader: string): string {
+    const least = counted === null ? low : counted.low;
+    const settled = least !== null && compare(exactly(least), ZERO) > 0;
+    const among = counted === null ? "" : `Among what is ${WITHIN}: `;
+    const words = `${among}${settled ? `${leader} is larger.` : "Which is larger is not settled."}${counted === null ? "" : ` ${LEFT_OUT}`}`;
     if (chance === null) return words;
     return `${words} p ≤ ${shown(chance.value)}: how likely so large a lead would be if ${leader} were no larger (${chance.rule}).`;
 }
@@ -332,7 +341,12 @@ function others(rows: readonly AskedRow[]): HTMLElement {
 }
 
 /** "between 388 and 425", with how that is known in its sign. */
-export function intervalText({ low, high, how }: AskedRow): string {
+export function intervalText({ counted, ...row }: AskedRow): string {
+    const asked = endsText(row);
+    return counted === null ? asked : `${asked}; ${endsText({ ...counted, how: row.how })} ${WITHIN}`;
+}
+
+function endsText({ low, high, how }: Pick<AskedRow, "low" | "high" | "how">): string {
     const sign = how === "numerical" ? "≈ " : "";
     if (low === null) return high === null ? "no end is known" : `at most ${shown(high)}`;
     return high === null ? `at least ${shown(low)}` : `${sign}between ${valueText(low)} and ${valueText(high)}`;

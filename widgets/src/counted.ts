@@ -1,6 +1,6 @@
 /** Released counts with the same error bar in every row: what is read of such an answer, and how it is put into words. */
 
-import { clampOf, ends, interval } from "./charts/intervals";
+import { clampOf, ends, interval, within } from "./charts/intervals";
 import { numbers, texts, type Texts } from "./columns";
 import { exactly } from "./exact";
 import { readBar, type Result } from "./protocol";
@@ -65,14 +65,14 @@ const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every o
 export const among = (result: Counted): string =>
     result.sparse === true ? (result.size ?? "").replace(/ bins?$/, "") : shown(String(result.values.length));
 
-type Barred = Pick<Counted, "bars" | "clamp"> & { values: Texts };
+type Barred = Pick<Counted, "bars" | "clamp"> & { values: Texts; limits: Result["limits"] };
 
 export function bounds(result: Barred, beta: string, i: number): { one: string; all: string | null } {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
     const between = (bar: string): string => {
         const { low, high } = ends(interval(exactly(result.values.at(i)), exactly(bar), clamp));
-        return `${shown(low)} to ${shown(high)}`;
+        return within(shown(low), shown(high), result.limits);
     };
     return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
 }

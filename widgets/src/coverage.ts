@@ -6,7 +6,7 @@ import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from ".
 import { allAtOnce, anyOne, isCounted, misses, onePicked, spoken, type Lesson } from "./lesson";
 import type { SessionStore } from "./session_store";
 import { dataTable } from "./table";
-import { often, shown } from "./words";
+import { capital, often, shown } from "./words";
 
 /** Two draws a second. */
 const BEAT = 500;
@@ -110,16 +110,17 @@ export function coverage(store: SessionStore): Component {
         }
         const counted = isCounted(lesson);
         for (const part of [counts, tools, panels, table]) show(part, counted);
-        setText(title, counted ? "Noise beside the truth" : "What is true");
-        setText(head, counted ? `${lesson.title}.` : UNCOUNTED);
+        const { limits } = lesson;
+        setText(title, limits !== null ? "Noise beside what is counted" : counted ? "Noise beside the truth" : "What is true");
+        setText(head, [counted ? `${lesson.title}.` : UNCOUNTED, limits ?? ""].join(" ").trim());
         show(picture, lesson.truth !== null);
         if (lesson.truth === null) {
-            setText(key, "There are no true counts to show beside this answer.");
+            setText(key, `There are no ${countsOf(lesson)} to show beside this answer.`);
             return;
         }
         if (!counted) {
-            picture.replaceChildren(coverageChart(width, numbers(lesson), null, -1, `True counts of ${lesson.truth.labels.length} bins`));
-            setText(key, "Hatched: true counts, which are public.");
+            picture.replaceChildren(coverageChart(width, numbers(lesson), null, -1, `${capital(countsOf(lesson))} of ${lesson.truth.labels.length} bins`));
+            setText(key, `Hatched: ${countsOf(lesson)}, which are public.`);
             return;
         }
         drawWords(lesson);
@@ -155,8 +156,8 @@ export function coverage(store: SessionStore): Component {
         setText(
             key,
             single
-                ? `Hatched: true counts. Dots: this draw, with what holds ${level}. A ring with a cross marks a bin whose interval misses the true count.`
-                : `Each column holds some bins in a row. Hatched: the greatest true count. Line: the greatest drawn one. Below: in how many bins the interval for any one bin misses the true count, ${often(lesson.beta)}.`,
+                ? `Hatched: ${countsOf(lesson)}. Dots: this draw, with what holds ${level}. A ring with a cross marks a bin whose interval misses ${countOf(lesson)}.`
+                : `Each column holds some bins in a row. Hatched: the greatest of the ${countsOf(lesson)}. Line: the greatest drawn one. Below: in how many bins the interval for any one bin misses ${countOf(lesson)}, ${often(lesson.beta)}.`,
         );
     }
 
@@ -203,6 +204,10 @@ export function coverage(store: SessionStore): Component {
         },
     };
 }
+
+/** The counts that draws are held against. */
+const countsOf = ({ limits }: Lesson): string => (limits === null ? "true counts" : "counts within the limits");
+const countOf = ({ limits }: Lesson): string => (limits === null ? "the true count" : "the count within the limits");
 
 const PLAY = "Play, two a second";
 const UNCOUNTED = "Misses are counted where an answer has one count for each declared bin. This one has not; it is shown below.";

@@ -28,6 +28,8 @@ const readLessonShape = shape({
     beta: exact,
     betas: list(exact),
     drawn: whole,
+    /** Where limits of the unit may leave rows out, so that the counts on show are those within them. */
+    limits: maybe(text),
     /** The true counts, which are public; `bins` is empty where they are only the largest of unknown keys. */
     truth: maybe(shape({ bins: text, labels: list(text), low: list(exact), high: maybe(list(exact)) })),
     draws: list(shape({ missed: maybe(readMissed), missed_all: maybe(readMissed) })),

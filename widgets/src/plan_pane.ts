@@ -49,6 +49,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         ...CHARTS.map((name) => h("option", {}, name)),
     );
     const after = h("p", { class: "dp-hint dp-after", hidden: true });
+    const limits = h("p", { class: "dp-hint dp-limits", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const ways = waysBox(store, options.brief);
     const lookUpsId = newId();
@@ -87,6 +88,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         ways.element,
         stats,
         several,
+        limits,
         after,
         slow,
         options.brief ? null : charts,
@@ -129,6 +131,9 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         size(reads.element, rows);
         setText(reads.note, rows === "" ? "" : sheet?.question.by == null ? "however many there are" : "in each part, however many there are");
         const combined = together(store);
+        const limited = store.sheet?.limits ?? "";
+        setText(limits, limited);
+        show(limits, limited !== "");
         setText(after, combined || "\u00a0");
         show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps
         const warning = slowness(point);

@@ -137,6 +137,8 @@ const readSheetShape = shape({
     places: maybe(countOfBins),
     /** Why a view opened on this mechanism, and not on the usual one. */
     opening: maybe(text),
+    /** The limits of the unit, and which ends of intervals are open; of a row there is nothing to say. */
+    limits: maybe(text),
     /** Statements about the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
@@ -270,6 +272,8 @@ const readHead = shape({
     csv: file,
     /** How many rows its table has; "0" where it has none. */
     table_rows: maybe(whole),
+    /** The limits of the unit, where they may leave rows out: in a sentence, and which ends hold for what was asked. */
+    limits: maybe(shape({ sentence: text, low: flag, high: flag })),
     /** Whether its rows are counts that add up, so that a sum of what is brushed can be asked for. */
     adds_up: maybe(flag),
     /** Another answer to the question, and the call that reads both as one. */

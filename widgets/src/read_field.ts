@@ -1,6 +1,7 @@
 /** Bins of an answer that is not drawn bin by bin: named by the reader, and read by the kernel or by the page, free. */
 
 import type { Offline } from "./carried";
+import { WITHIN } from "./charts/intervals";
 import type { Counted } from "./counted";
 import { h, newId, setAttribute, setText, show } from "./dom";
 import { timed } from "./perf";
@@ -125,7 +126,7 @@ export function readField(result: Counted, read: ReadPoints | undefined, { offli
         if (!reply.ok) return say(reply.error.message, true);
         try {
             const values = readValues(reply.body, "body");
-            say(sentence(values, level), false, howKnown(values));
+            say(sentence(values, level, result.limits), false, howKnown(values));
         } catch (error) {
             if (!(error instanceof Malformed)) throw error;
             say("This page cannot read the kernel's answer; restart the kernel and reload the page.", true);
@@ -170,15 +171,22 @@ function suggested(offline: Offline | null): string[] | null {
 type Values = ReturnType<typeof readValues>;
 
 /** "3: 1,204 (between 1,189 and 1,219, 95 in 100)." */
-function sentence({ values }: Values, beta: string): string {
+function sentence({ values }: Values, beta: string, limits: Counted["limits"]): string {
     const parts = values.map(({ point, value, low, high, known }) => {
         const ends = [low, high].filter((end) => end !== null).map(shown);
         const side = low === null ? "at most" : high === null ? "at least" : "between";
         const nothing = known === "" ? "no error is stated for this estimator" : "nothing is known of its error";
         const within = ends.length === 0 ? nothing : `${side} ${ends.join(" and ")}, ${often(beta)}`;
-        return `${point.map(quoted).join(", ")}: ${shown(value)} (${within})`;
+        return `${point.map(quoted).join(", ")}: ${shown(value)} (${within}${asked(low, high, limits)})`;
     });
-    return `${parts.join("; ")}.`;
+    return `${parts.join("; ")}.${limits === null ? "" : ` ${limits.sentence}`}`;
+}
+
+/** The end that holds for what was asked, too, where a limit of the unit may leave rows out. */
+function asked(low: string | null, high: string | null, limits: Counted["limits"]): string {
+    if (limits === null) return "";
+    const end = limits.low && low !== null ? `at least ${shown(low)}` : limits.high && high !== null ? `at most ${shown(high)}` : "open at both ends";
+    return `, ${WITHIN}; what was asked: ${end}`;
 }
 
 /** How the intervals are known, each way once: "Proved bound: union bound over 1,000 look-ups." */

@@ -117,9 +117,9 @@ export const capital = (sentence: string): string => sentence.charAt(0).toUpperC
 /** Of a domain whose keys are not declared nobody knows the number. */
 export const bins = (count: string): string => (count === "" ? "unknown keys" : count === "1" ? "1 bin" : `${shown(count)} bins`);
 
-export const oneTip = (beta: string, bar: Bar, made = "released"): string =>
+export const oneTip = (beta: string, bar: Bar, made = "released", limited = false): string =>
     `Pick a bin before looking: at least ${often(beta).replace(" in ", " times in ")} ` +
-    `its ${made} value is within ${shown(bar.value)} of the truth.`;
+    `its ${made} value is within ${shown(bar.value)} of ${limited ? "what is counted within the limits" : "the truth"}.`;
 
 export const allTip = (beta: string, bar: Bar, count: string): string =>
     `At least ${often(beta).replace(" in ", " times in ")} every one of the ${shown(count)} is within ` +

@@ -42,7 +42,7 @@ from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 BIASED = (
-    "A rank says nothing about which bin has the count. Where true counts are equal, the fit spreads them a little: "
+    "A rank says nothing about which bin has the count. Where exact counts are equal, the fit spreads them a little: "
     "those at the upper end of the run lie too high on average, those at the lower end too low. The total is unbiased."
 )
 MOST_BANDS = 12

@@ -54,6 +54,9 @@ export interface Ends {
     high: number;
     lowCut: boolean;
     highCut: boolean;
+    /** Whether the end is open for what was asked, so that an arrow stands in the place of a cap. */
+    lowOpen?: boolean | undefined;
+    highOpen?: boolean | undefined;
 }
 
 export const MOST_SINGLE = 500;
@@ -76,9 +79,11 @@ export class Marks {
     readonly #clamp: { low: number; high: number };
     readonly #strips: number[];
     readonly #around: string;
+    readonly #open: { low: boolean; high: boolean };
 
-    constructor({ bars, clamp, values }: Pick<Counted, "bars" | "clamp" | "values">, beta: string, inner: readonly string[] = []) {
+    constructor({ bars, clamp, values, limits }: Pick<Counted, "bars" | "clamp" | "values"> & Partial<Pick<Counted, "limits">>, beta: string, inner: readonly string[] = []) {
         const { one, all } = bars.get(beta)!;
+        this.#open = { low: limits?.low === false, high: limits?.high === false };
         const near = (text: string): number => approximate(exactly(text));
         this.#around = all === null ? "" : all.kind === "bound" ? "dp-around dp-at-most" : "dp-around";
         this.#strips = inner.length === 0 ? [] : [one.value, ...inner].map(near);
@@ -127,7 +132,8 @@ export class Marks {
     #ends(value: number, bar: number): Ends {
         const { low, high } = this.#clamp;
         const [lowCut, highCut] = [value - bar < low, value + bar > high];
-        return { low: lowCut ? low : value - bar, high: highCut ? high : value + bar, lowCut, highCut };
+        const [lowOpen, highOpen] = [this.#open.low || undefined, this.#open.high || undefined];
+        return { low: lowCut ? low : value - bar, high: highCut ? high : value + bar, lowCut: lowCut || this.#open.low, highCut: highCut || this.#open.high, lowOpen, highOpen };
     }
 }
 
@@ -318,7 +324,7 @@ export function drawPanel(
     const inside = (value: number): boolean => value >= low && value <= high;
     const wide = barWidth(step);
     const cap = Math.min(4, wide * 0.35);
-    const paths = { bar: "", tick: "", thin: "", thick: "", over: "", around: "" };
+    const paths = { bar: "", tick: "", thin: "", thick: "", over: "", around: "", open: "" };
     const strips = ["", "", ""];
     const dots: Node[] = [];
     seen.forEach((mark, i) => {
@@ -344,6 +350,8 @@ export function drawPanel(
             paths.thin += whisker(x, mark.all, y, inside, cap);
             paths.thick += whisker(x, mark.one, y, inside, 0);
         }
+        if (mark.all.highOpen === true) paths.open += arrow(x, y(mark.all.high), 0, -1);
+        if (mark.all.lowOpen === true) paths.open += arrow(x, y(mark.all.low), 0, 1);
         if (mark.value > high) paths.over += triangle(x, box.top, -7);
         else if (mark.value < low) paths.over += triangle(x, box.bottom, 7);
         else if (!striped) {
@@ -367,12 +375,20 @@ export function drawPanel(
         paths.thick && s("path", { d: paths.thick, class: "dp-one", "stroke-width": px(thick) }),
         ...dots,
         paths.over && s("path", { d: paths.over, class: "dp-over" }),
+        paths.open && s("path", { d: paths.open, class: "dp-over dp-open-end" }),
     ].filter((node): node is Exclude<typeof node, ""> => node !== "");
 }
 
 /** Points to a value beyond the panel's edge. */
 const triangle = (x: number, edge: number, reach: number): string =>
     `M${px(x - 4)} ${px(edge)}L${px(x)} ${px(edge + reach)}L${px(x + 4)} ${px(edge)}Z`;
+
+/** The head of an arrow at an end that is open for what was asked, which points right (1) or left, down (1) or up. */
+export function arrow(x: number, y: number, right: number, down: number): string {
+    const [back, half] = [6, 3.5];
+    const base = (side: number): string => `${px(x - back * right + (down === 0 ? 0 : side * half))} ${px(y - back * down + (right === 0 ? 0 : side * half))}`;
+    return `M${px(x)} ${px(y)}L${base(-1)}L${base(1)}Z`;
+}
 
 /** One interval, clipped to the panel; a cap only where the bar itself ends inside it. */
 function whisker(
@@ -599,6 +615,8 @@ export function lyingMark(mark: Mark, x: (value: number) => number, { box, low, 
         if (seen(mark.all)) found.push(s("path", { d: across(mark.all, 4), class: "dp-all" }));
         if (seen(mark.one)) found.push(s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }));
     }
+    const open = (mark.all.highOpen === true ? arrow(x(mark.all.high), middle, 1, 0) : "") + (mark.all.lowOpen === true ? arrow(x(mark.all.low), middle, -1, 0) : "");
+    if (open !== "") found.push(s("path", { d: open, class: "dp-over dp-open-end" }));
     if (!inside(mark.value)) {
         const [edge, reach] = mark.value > high ? [box.right, 7] : [box.left, -7];
         found.push(s("path", { d: `M${px(edge)} ${px(middle - 4)}L${px(edge + reach)} ${px(middle)}L${px(edge)} ${px(middle + 4)}Z`, class: "dp-over" }));

@@ -28,6 +28,35 @@ export function interval(value: Fraction, bar: Fraction, clamp: Clamp): Interval
     return { low: lowCut ? clamp.low! : low, high: highCut ? clamp.high! : high, lowCut, highCut };
 }
 
+/** Stands beside an interval that holds for what was counted, and not for all that was asked. */
+export const WITHIN = "counted within the limits";
+
+/** Under a picture with such intervals. */
+export const ARROWS = "An arrow marks an end that is open for what was asked.";
+
+type Limits = { low: boolean; high: boolean } | null | undefined;
+
+/** An interval of a counted number in words; where a limit may leave rows out, first the ends that hold for what was asked. */
+export function within(low: string, high: string, limits: Limits): string {
+    const counted = `${low} to ${high}`;
+    if (limits === null || limits === undefined) return counted;
+    const asked = limits.low ? `at least ${low}` : limits.high ? `at most ${high}` : "open at both ends";
+    return `${asked}; ${counted} ${WITHIN}`;
+}
+
+/** The columns of a file that hold the ends of intervals, as `to_csv` calls them. */
+export function endColumns(limits: Limits, ending: string): string[] {
+    const open = limits ?? { low: true, high: true };
+    const counted = [...(open.low ? [] : [`low${ending}_counted`]), ...(open.high ? [] : [`high${ending}_counted`])];
+    return [`low${ending}`, `high${ending}`, ...counted];
+}
+
+/** The cells under them; an open end is empty. */
+export function endCells(limits: Limits, low: string, high: string): string[] {
+    const open = limits ?? { low: true, high: true };
+    return [open.low ? low : "", open.high ? high : "", ...(open.low ? [] : [low]), ...(open.high ? [] : [high])];
+}
+
 export const ends = ({ low, high }: Interval): { low: string; high: string } => ({
     low: format(low),
     high: format(high),

@@ -1,5 +1,6 @@
 /** A list as cells: items filled, ⊥ outlined, places that were not used dashed. */
 
+import { arrow } from "./histogram";
 import { scaleLinear } from "d3-scale";
 import { h, s, type Child } from "../dom";
 import { label, line, px, svg, textWidth, tickText } from "./frame";
@@ -65,7 +66,7 @@ const TOP = 24;
 const CELL = 24;
 
 /** The same with a released value for each item: a dot with both its bars on one axis from 0, beside its cell. */
-export function valuedList(width: number, cells: Cells, values: readonly Valued[], title: string): SVGSVGElement {
+export function valuedList(width: number, cells: Cells, values: readonly Valued[], title: string, limits: { low: boolean; high: boolean } | null = null): SVGSVGElement {
     const names = [...cells.items.map((_, i) => named(cells, i, 0.3 * width - 16)), NO_MORE];
     const wide = Math.min(Math.max(48, ...names.map((name) => textWidth(name) + 16)), Math.max(72, width * 0.3));
     const rows = cells.items.length + (cells.ended ? 1 : 0) + unused(cells);
@@ -97,17 +98,21 @@ export function valuedList(width: number, cells: Cells, values: readonly Valued[
         if (item !== undefined && words !== item) written.append(s("title", {}, item));
         if (words !== "") chart.append(written);
         const value = values[i];
-        if (value !== undefined) chart.append(...marks(value, x, middle));
+        if (value !== undefined) chart.append(...marks(value, x, middle, limits ?? { low: true, high: true }));
     }
     return chart;
 }
 
-function marks({ value, text, one, all }: Valued, x: (count: number) => number, y: number): SVGElement[] {
+function marks({ value, text, one, all }: Valued, x: (count: number) => number, y: number, stands: { low: boolean; high: boolean }): SVGElement[] {
     const bars: SVGElement[] = [];
     if (all !== null) {
         bars.push(line(x(all[0]), y, x(all[1]), y, "dp-all"));
-        for (const end of all) bars.push(line(x(end), y - 4, x(end), y + 4, "dp-all"));
+        if (stands.low) bars.push(line(x(all[0]), y - 4, x(all[0]), y + 4, "dp-all"));
+        if (stands.high) bars.push(line(x(all[1]), y - 4, x(all[1]), y + 4, "dp-all"));
     }
+    const [low, high] = all ?? one;
+    const open = (stands.low ? "" : arrow(x(low), y, -1, 0)) + (stands.high ? "" : arrow(x(high), y, 1, 0));
+    if (open !== "") bars.push(s("path", { d: open, class: "dp-over dp-open-end" }));
     const thick = line(x(one[0]), y, x(one[1]), y, "dp-one");
     thick.setAttribute("stroke-width", "3.4");
     return [

@@ -1,5 +1,6 @@
 /** An answer for each part of the data: small multiples on one axis or a row of cells each, and all of it as a table. */
 
+import { ARROWS, within, WITHIN } from "../charts/intervals";
 import { tickText } from "../charts/frame";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { Marks, MOST_SIDEWAYS, type Mark, type Named } from "../charts/histogram";
@@ -167,16 +168,16 @@ function told({ values }: Content, row: number, parts = 1000): string {
 }
 
 /** The marks of all rows at one level. */
-function marksOf({ bars }: Grouped, drawn: Content, beta: string): (row: number) => Mark {
+function marksOf({ bars, limits }: Grouped, drawn: Content, beta: string): (row: number) => Mark {
     if (bars.size > 0) {
-        const marks = new Marks({ bars, clamp: drawn.clamp, values: drawn.values }, beta);
+        const marks = new Marks({ bars, clamp: drawn.clamp, values: drawn.values, limits }, beta);
         return (row) => marks.at(row);
     }
     const [one, all] = [drawn.ends.get(`one ${beta}`), drawn.ends.get(`all ${beta}`)];
     const between = (ends: Ends | undefined, row: number): Mark["one"] => {
         const value = drawn.values.near(row);
         if (ends === undefined) return { low: value, high: value, lowCut: true, highCut: true };
-        return { low: ends.low.near(row), high: ends.high.near(row), lowCut: false, highCut: false };
+        return { low: ends.low.near(row), high: ends.high.near(row), lowCut: false, highCut: false, lowOpen: limits?.low === false, highOpen: limits?.high === false };
     };
     return (row) => {
         const own = between(one, row);
@@ -219,9 +220,9 @@ function toldOf(result: Grouped, drawn: Content, part: number, row: number, beta
     return { value, bars: one === null ? "" : `this ${drawn.noun} alone: ${one}${among}` };
 }
 
-function intervalsOf({ bars }: Grouped, drawn: Content, row: number, beta: string): { one: string | null; all: string | null } {
-    if (bars.size > 0) return bounds({ bars, clamp: drawn.clamp, values: drawn.values }, beta, row);
-    const between = (ends: Ends | undefined): string | null => (ends === undefined ? null : `${shown(ends.low.at(row))} to ${shown(ends.high.at(row))}`);
+function intervalsOf({ bars, limits }: Grouped, drawn: Content, row: number, beta: string): { one: string | null; all: string | null } {
+    if (bars.size > 0) return bounds({ bars, clamp: drawn.clamp, values: drawn.values, limits }, beta, row);
+    const between = (ends: Ends | undefined): string | null => (ends === undefined ? null : within(shown(ends.low.at(row)), shown(ends.high.at(row)), limits));
     return { one: between(drawn.ends.get(`one ${beta}`)), all: between(drawn.ends.get(`all ${beta}`)) };
 }
 
@@ -278,12 +279,13 @@ function findingOf(result: Grouped, drawn: Content): string {
 }
 
 /** The error of any one value: the same in every part. */
-function errors({ bars }: Grouped, beta: string): string {
+function errors({ bars, limits }: Grouped, beta: string): string {
     const bar = bars.get(beta);
-    return bar === undefined ? "" : `Any one value is within ${spread(bar.one)} of the true count, ${often(beta)}.`;
+    const truth = limits === null ? "the true count" : `what is ${WITHIN}`;
+    return bar === undefined ? "" : `Any one value is within ${spread(bar.one)} of ${truth}, ${often(beta)}.`;
 }
 
-function keyOf({ bars }: Grouped, drawn: Content, beta: string, banded: boolean): Node[] {
+function keyOf({ bars, limits }: Grouped, drawn: Content, beta: string, banded: boolean): Node[] {
     if (drawn.values.length === 0) return [];
     const own = bars.get(beta);
     const every = `all ${drawn.whole === "" ? `${drawn.noun}s` : drawn.whole} of one ${drawn.each} at once`;
@@ -299,6 +301,7 @@ function keyOf({ bars }: Grouped, drawn: Content, beta: string, banded: boolean)
             {},
             h("div", {}, h("strong", {}, first), `${size(own?.one)}, holds for any one ${drawn.noun}, ${often(beta)}${how(own?.one)}`),
             all ? h("div", {}, h("strong", {}, second), `${size(own?.all)}, holds for ${every}, ${often(beta)}${how(own?.all)}`) : h("div", {}, `no bar holds for all ${drawn.noun}s at once`),
+            limits === null ? null : h("div", {}, `For what is ${WITHIN}. ${banded ? "" : ARROWS}`),
         ),
     ];
 }

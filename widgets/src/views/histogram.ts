@@ -4,7 +4,7 @@ import { asker, type Pictured } from "../asking";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../columns";
-import { clampOf, ends as endsOf, interval } from "../charts/intervals";
+import { ARROWS, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../charts/intervals";
 import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
 import { exactly, format } from "../exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom";
@@ -302,7 +302,7 @@ function written(result: Counted, beta: string): OfPage {
     const { one, all } = result.bars.get(beta)!;
     const clamp = clampOf(result);
     const reaches = [one, ...(all === null ? [] : [all])].map(({ value }) => exactly(value));
-    const columns = ["bin", "value", "low", "high", ...(all === null ? [] : ["low_all", "high_all"])];
+    const columns = ["bin", "value", ...endColumns(result.limits, ""), ...(all === null ? [] : endColumns(result.limits, "_all"))];
     return {
         says: "values and intervals",
         head: headOf(result, beta, columns),
@@ -311,7 +311,7 @@ function written(result: Counted, beta: string): OfPage {
             const value = exactly(result.values.at(row));
             const bounds = reaches.flatMap((reach) => {
                 const { low, high } = endsOf(interval(value, reach, clamp));
-                return [low, high];
+                return endCells(result.limits, low, high);
             });
             return [cell(result.labels.at(row)), format(value), ...bounds].join(",");
         },
@@ -337,6 +337,7 @@ function stripsKey(result: Counted, beta: string): Node[] {
                       h("strong", {}, all.kind === "bound" ? "dashed outline" : "outline"),
                       ` ${spread(all)}, holds for all ${among(result)} bins at once, ${often(beta)}`,
                   ),
+            result.limits === null ? null : h("div", {}, `All of it for what is ${WITHIN}. ${ARROWS}`),
         ),
     ];
 }
@@ -358,7 +359,8 @@ const INNER = ["0.2", "0.5"];
 export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
-    const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`);
+    const limited = result.limits !== null;
+    const how = (bar: Bar): string => (bar.kind === "exact" ? "" : `, ${kindOf(bar)}`) + (limited ? `, for what is ${WITHIN}` : "");
     if (alone(result)) return [h("p", {}, `${spread(one)}, ${often(beta)}${how(one)}`)];
     if (chart.tooShort) {
         return [
@@ -383,7 +385,7 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
                 : []),
             h(
                 "div",
-                { title: oneTip(beta, one, made(result)) },
+                { title: oneTip(beta, one, made(result), limited) },
                 h("strong", {}, first),
                 ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
             ),
@@ -395,6 +397,7 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
                       h("strong", {}, second),
                       ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
                   ),
+            limited && !chart.columns ? h("div", {}, ARROWS) : null,
         ),
     ];
 }

@@ -1,5 +1,6 @@
 /** Tables over some of several columns: one at a time as a map with its totals, and all of them as a list. */
 
+import { WITHIN } from "../charts/intervals";
 import { heatKey, heatMap, hollow, type Reach } from "../charts/heat_map";
 import { numbers } from "../columns";
 import { readFactor } from "../counted";
@@ -112,7 +113,8 @@ export const marginalsView: ResultView<Marginals> = {
         const starts = startsOf(result);
         const tables = starts.slice(1).map((_, table) => table);
         const { one, all } = result.radii.get(beta)!;
-        const columns = [{ name: "cell" }, { name: `${result.teaching === null ? "released" : "drawn"}, fitted`, figures: true }, { name: "this cell alone", figures: true }, { name: "among all", figures: true }];
+        const counted = result.limits === null ? "" : `, ${WITHIN}`;
+        const columns = [{ name: "cell" }, { name: `${result.teaching === null ? "released" : "drawn"}, fitted${counted}`, figures: true }, { name: "this cell alone", figures: true }, { name: "among all", figures: true }];
         return dataTable(NUMBERS, columns, result.fitted.length, (row) => {
             const table = tables.findLast((one_) => starts[one_]! <= row)!;
             return [labelOf(result, table, row - starts[table]!), valueOf(result, row), spread(one[table]!), spread(all[table]!)];
@@ -167,7 +169,7 @@ const valueOf = (result: Marginals, row: number): string => told(result.fitted.a
 function errors(result: Marginals, at: number, beta: string): string {
     const { one, all } = result.radii.get(beta)!;
     const name = nameOf(result, at);
-    return `${name === "total" ? "The total" : `Any one cell of ${name}`} is within ${spread(one[at]!)} of the true count, ${often(beta)} (${kindOf(one[at]!)}); with all cells of all tables at once ${spread(all[at]!)} (${kindOf(all[at]!)}).`;
+    return `${name === "total" ? "The total" : `Any one cell of ${name}`} is within ${spread(one[at]!)} of ${result.limits === null ? "the true count" : `what is ${WITHIN}`}, ${often(beta)} (${kindOf(one[at]!)}); with all cells of all tables at once ${spread(all[at]!)} (${kindOf(all[at]!)}).`;
 }
 
 interface Drawn extends Walked {
@@ -217,7 +219,7 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
             ? { value: `${labelled(i)}: ${cells[i]!.text} ${cameAs}, as a whole number`, bars: "No interval is stated, for such numbers are biased.", hint: "" }
             : {
                   value: `${labelled(i)}: ${valueOf(result, starts[at]! + rowOf(i))} ${cameAs}, fitted`,
-                  bars: `this cell alone: ${spread(one[at]!)}, ${often(beta)} · among all: ${spread(all[at]!)}`,
+                  bars: `this cell alone: ${spread(one[at]!)}, ${often(beta)} · among all: ${spread(all[at]!)}${result.limits === null ? "" : `; for what is ${WITHIN}`}`,
                   hint: cells[i]!.open ? "Its own interval holds 0: whether it is empty is not settled." : CAUGHT,
               };
     return { ...map, count: cells.length, move: inRows(map.columns, cells.length), told, values };
@@ -235,7 +237,7 @@ function cellsOf(result: Marginals, starts: readonly number[], at: number, beta:
     const places = result.tables[at]!;
     const bar = result.radii.get(beta)!.one[at]!;
     const names = places.length === 0 ? ["cell"] : places.map((place) => result.factors[Number(place)]!.name);
-    const columns = [...names.map((name) => ({ name })), { name: "count", figures: true }, ...(whole ? [] : [{ name: "off by at most", figures: true }])];
+    const columns = [...names.map((name) => ({ name })), { name: "count", figures: true }, ...(whole ? [] : [{ name: result.limits === null ? "off by at most" : `off by at most, from what is ${WITHIN}`, figures: true }])];
     return dataTable(`Cells of ${nameOf(result, at)}`, columns, starts[at + 1]! - starts[at]!, (cell) => {
         const digits = digitsOf(result, at, cell);
         const labels = places.length === 0 ? ["total"] : places.map((place, i) => toldOf(result, place)[digits[i]!]!);

@@ -1,5 +1,7 @@
 /** Answers to a list of queries: a row for each, what was drawn, what fits all of them best, and where the truth lies. */
 
+import { arrow } from "../charts/histogram";
+import { within } from "../charts/intervals";
 import { scaleLinear } from "d3-scale";
 import { asker, type Words } from "../asking";
 import { bottomAxis, label, line, px, svg, textWidth } from "../charts/frame";
@@ -86,7 +88,7 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
     const beside = width >= WIDE;
     const most = Math.floor((width * SHARE) / 6.6);
     const names = Array.from({ length: count }, (_, row) => result.labels.at(row)).map((name) => (beside && name.length > most ? `${name.slice(0, most - 1)}…` : name));
-    const told = names.map((_, row) => signed(result.fitted.at(row)) + (one === null ? "" : `, ${between(one[row]!)}`));
+    const told = names.map((_, row) => signed(result.fitted.at(row)) + (one === null ? "" : `, ${between(result, one[row]!)}`));
     const left = beside ? Math.max(...[...names, ...told].map(textWidth)) + 18 : 10;
     const box = { left, right: width - 26, top: TOP, bottom: TOP + ROW * count };
     const ends = [...(one ?? []), ...(all ?? [])].flat().map(near);
@@ -113,6 +115,7 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
                 across(all?.[row], 4, `dp-all dp-${how?.all ?? "exact"}`),
                 across(one?.[row], 0, `dp-one dp-${how?.one ?? "exact"}`),
                 s("path", { d: `M${px(at - 4)} ${px(middle - 4)}l8 8m0 -8l-8 8`, class: "dp-drawn" }),
+                openEnds(result, (all ?? one)?.[row], x, middle),
                 s("circle", { cx: px(x(near(result.fitted.at(row)))), cy: px(middle), r: 4, class: "dp-value" }),
             ].filter((node): node is Exclude<typeof node, ""> => node !== ""),
         );
@@ -120,7 +123,14 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
     return chart;
 }
 
-const between = ([low, high]: readonly string[]): string => `${signed(low!)} to ${signed(high!)}`;
+/** Arrows at the ends that are open for what was asked. */
+function openEnds({ limits }: Queries, pair: readonly string[] | undefined, x: (value: number) => number, middle: number): Node | "" {
+    if (limits === null || pair === undefined) return "";
+    const d = (limits.low ? "" : arrow(x(near(pair[0]!)), middle, -1, 0)) + (limits.high ? "" : arrow(x(near(pair[1]!)), middle, 1, 0));
+    return d === "" ? "" : s("path", { d, class: "dp-over dp-open-end" });
+}
+
+const between = ({ limits }: Queries, [low, high]: readonly string[]): string => within(signed(low!), signed(high!), limits);
 
 const clipped = (name: string, width: number): string => {
     const most = Math.max(4, Math.floor((width - 24) / 6.6));
@@ -174,7 +184,7 @@ function queriesTable(result: Queries, beta: string): HTMLElement {
         result.about[row]!,
         shown(result.fitted.at(row)).replace("-", MINUS),
         shown(result.noisy.at(row)).replace("-", MINUS),
-        ...(one === null ? [] : [between(one[row]!)]),
-        ...(all === null ? [] : [between(all[row]!)]),
+        ...(one === null ? [] : [between(result, one[row]!)]),
+        ...(all === null ? [] : [between(result, all[row]!)]),
     ]);
 }

@@ -1,6 +1,6 @@
 /** A list or a set of items: its cells, or where it has values these with their bars. */
 
-import { clampOf, ends, interval } from "../charts/intervals";
+import { ARROWS, clampOf, ends, interval, WITHIN } from "../charts/intervals";
 import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
 import { listOf, numbers, texts, type Texts } from "../columns";
 import { bounds, checkRows, made } from "../counted";
@@ -47,7 +47,7 @@ export const rankedView: ResultView<Listed> = {
             draw(beta, width) {
                 element.replaceChildren(
                     valued
-                        ? valuedList(width, cellsOf(result), valuesOf(result, beta), title)
+                        ? valuedList(width, cellsOf(result), valuesOf(result, beta), title, result.limits)
                         : cellList(cellsOf(result), title),
                 );
             },
@@ -92,6 +92,7 @@ function listKey(result: Listed, beta: string): Child[] {
         h("div", {}, h("strong", {}, "thick"), ` ${spread(one)}, holds for any one item, ${often(beta)} (${kindOf(one)})`),
         all && h("div", {}, h("strong", {}, "thin with caps"), ` ${spread(all)}, holds for all at once (${kindOf(all)})`),
         h("div", {}, "Values of items that were chosen by them lie too high on average."),
+        result.limits && h("div", {}, `All of it for what is ${WITHIN}. ${ARROWS}`),
     ];
 }
 

@@ -1,5 +1,6 @@
 /** Sorted counts: the fit with its pooled blocks, what was drawn, and where each rank and all ranks lie. */
 
+import { endCells, endColumns, within, WITHIN } from "../charts/intervals";
 import { asker, type Words } from "../asking";
 import { drawIsotonic, type Step } from "../charts/isotonic";
 import { numbers, type Numbers, type Texts } from "../columns";
@@ -147,27 +148,28 @@ function keyOf(result: Ranks, beta: string): HTMLElement {
         band?.supremum && h("div", {}, `Without a look at the answer: all ranks within ±${shown(band.supremum.value)} of the fit (${kindOf(band.supremum)}).`),
         band?.all_crossed === true && h("div", {}, "⚠ The outer band is empty somewhere: the noise was beyond what it allows for."),
         band?.one_crossed === true && h("div", {}, "The inner band is empty at some ranks: each of its intervals may fail by itself."),
+        result.limits !== null && h("div", {}, `Both bands hold for what is ${WITHIN}; of what was asked their upper ends are open.`),
         h("div", {}, result.remark),
     );
 }
 
-const ends = (low: Numbers, high: Numbers, rank: number): string => `${signed(low.at(rank))} to ${signed(high.at(rank))}`;
+const ends = ({ limits }: Ranks, low: Numbers, high: Numbers, rank: number): string => within(signed(low.at(rank)), signed(high.at(rank)), limits);
 const signed = (value: string): string => shown(value).replace("-", MINUS);
 
 /** Each rank with its fitted value, exactly, and both its intervals, in the columns of `to_csv`. */
 function written(result: Ranks, beta: string): OfPage {
     const found = result.ends.get(beta);
-    const columns = found === undefined ? [] : [found.one_low, found.one_high, found.all_low, found.all_high];
     const all = blocks(result);
     let at = 0;
     return {
         says: "fitted values and intervals",
-        head: headOf(result, found === undefined ? null : beta, ["rank", "value", ...["low", "high", "low_all", "high_all"].slice(0, columns.length)], result.sentence),
+        head: headOf(result, found === undefined ? null : beta, ["rank", "value", ...(found === undefined ? [] : ["", "_all"].flatMap((ending) => endColumns(result.limits, ending)))], result.sentence),
         rows: result.noisy.length,
         line(rank) {
             while (all[at]!.start > rank) at -= 1;
             while (all[at]!.start + all[at]!.length <= rank) at += 1;
-            return [String(rank + 1), format(all[at]!.value), ...columns.map((column) => column.at(rank))].join(",");
+            const cells = found === undefined ? [] : [endCells(result.limits, found.one_low.at(rank), found.one_high.at(rank)), endCells(result.limits, found.all_low.at(rank), found.all_high.at(rank))];
+            return [String(rank + 1), format(all[at]!.value), ...cells.flat()].join(",");
         },
     };
 }
@@ -189,7 +191,7 @@ function ranksTable(result: Ranks, beta: string): HTMLElement {
             shown(String(rank + 1)),
             signed(format(all[at]!.value)),
             signed(result.noisy.at(rank)),
-            ...(found === undefined ? [] : [ends(found.one_low, found.one_high, rank), ends(found.all_low, found.all_high, rank)]),
+            ...(found === undefined ? [] : [ends(result, found.one_low, found.one_high, rank), ends(result, found.all_low, found.all_high, rank)]),
         ];
     });
 }
