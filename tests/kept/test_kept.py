@@ -79,7 +79,9 @@ def opened(kept: Path, name: str, folder: Path) -> Session:
 def as_written(kept: Path, release: dv.Release) -> Any:
     """What a release tells, in the words that were written down; a list says the same now, and how sure it is, and a
     file says of itself that no ledger confirms it."""
-    told = json.loads(json.dumps(shown(release)))
+    told = without_limits(json.loads(json.dumps(shown(release))), release)
+    if kept.name in SAID_TODAY:  # in which a list spoke of true counts, whatever limits may leave out
+        told = json.loads(json.dumps(told).replace("largest counted number", "largest true count"))
     if release.doubt:
         told = without_doubt(told, f"# {release.doubt}\n")
     if release.max_items is not None and kept.name not in SAID_TODAY:
@@ -87,6 +89,46 @@ def as_written(kept: Path, release: dv.Release) -> Any:
         told["sentence"] = as_it_was(told["sentence"])
         told["csv"] = {beta: without_sureness(release, beta, written) for beta, written in told["csv"].items()}
     return told
+
+
+def without_limits(told: dict[str, Any], release: dv.Release) -> dict[str, Any]:
+    """The same as it was before 2026-11-29, when an interval of what is counted within the limits of a unit was stated
+    as one of what was asked: without the sentence about these limits, which must be there, and with both its ends."""
+    title = told["title"].replace("Rows of people", "People").replace("by rows of people", "by people")
+    if "parts" in told:
+        parts = {name: without_limits(part, release.groups[name]) for name, part in told["parts"].items()}
+        return {**told, "title": title, "parts": parts}
+    if "csv" not in told:
+        return {**told, "title": title}
+    tables = told["csv"]
+    if isinstance(tables, str):
+        return {**told, "title": title, "csv": closed(tables, release.limits)}
+    return {**told, "title": title, "csv": {beta: closed(table, release.limits) for beta, table in tables.items()}}
+
+
+def closed(table: str, limits: str) -> str:
+    """A table with the ends for what was counted in the place of those that are open."""
+    if not limits:
+        return table
+    said = f"# {limits}\n"
+    assert table.count(said) == 1
+    lines = table.replace(said, "").splitlines()
+    heads = next(line for line in lines if not line.startswith("#"))
+    names = heads.split(",")
+    if "low" not in names:
+        return "\n".join(lines) + "\n"
+    names = names[names.index("low") :]
+
+    def row(line: str) -> str:
+        label, *cells = line.rsplit(",", len(names))
+        found = dict(zip(names, cells, strict=True))
+        for name in [name for name in names if name.endswith("_counted")]:
+            end, counted = name.removesuffix("_counted"), found.pop(name)
+            assert found[end] in ("", end)
+            found[end] = end if counted == name else counted
+        return ",".join([label, *found.values()])
+
+    return "\n".join([line if line.startswith("#") else row(line) for line in lines]) + "\n"
 
 
 def without_doubt(told: dict[str, Any], said: str) -> dict[str, Any]:
