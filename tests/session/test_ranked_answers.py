@@ -78,10 +78,10 @@ def test_a_list_is_released_stored_saved_and_read_back(
 
 def test_noisy_counts_come_with_intervals_that_hold_the_truth(tmp_path: Path) -> None:
     shown = session(tmp_path).release("dest", dv.TopKLaplace(4, 6, epsilon="2", delta="1e-12")).to_frame(beta="1e-9")
-    values = ["value", "low", "high", "low_all", "high_all"]
+    values = ["value", "low", "high", "high_counted", "low_all", "high_all", "high_all_counted"]
     assert list(shown.columns) == ["rank", "item", *values, "below", "below_all"]
     for row in shown.itertuples():
-        assert row.low_all <= VISITED[str(row.item)] <= row.high_all
+        assert row.high_all is None and row.low_all <= VISITED[str(row.item)] <= row.high_all_counted
 
 
 def test_a_private_choice_of_kbar_is_part_of_the_answer(tmp_path: Path) -> None:
