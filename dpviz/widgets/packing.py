@@ -41,13 +41,14 @@ def _referred(name: str, value: Any, board: Any) -> Any:
     return {BOARD: name, **later} if {**known, **later} == value else value
 
 
-def packed(text: str, widget: object = None) -> str | bytes:
-    """The value of a trait as it is sent: what the loader of the page unpacks (`widgets/src/packed.ts`).
+def packed(text: str, widget: object = None, *, always: bool = False) -> str | bytes:
+    """The value of a trait as it is sent: what the loader of the page unpacks (`widgets/src/packed.ts`). A short one is
+    left as it is, unless `always` says that the kernel cannot send it so.
 
     >>> packed("short"), zlib.decompress(packed("long " * 1000)) == b"long " * 1000
     ('short', True)
     """
-    return text if len(text) < SHORT else _deflated(text)
+    return text if len(text) < SHORT and not always else _deflated(text)
 
 
 def weight(text: str) -> int:

@@ -8,12 +8,13 @@ notebook that it saves and the next view all have what the kernel has.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import anywidget
 import ipywidgets
@@ -246,7 +247,8 @@ class Heard(Mirror):
             Further bytes beside the message.
         """
         plain, parts = columns.apart(referring(content, self._model.shown_board))
-        body = packed(json_text(plain))
+        text = json_text(plain)
+        body = packed(text, always=LONE in text)
         if isinstance(body, str):
             super().send(plain, buffers or parts or None)
         else:
@@ -372,8 +374,16 @@ def _not_taken(model: Mirror, name: object, value: object) -> ParameterError:
     )
 
 
+LONE: Final = r"\ud"
+"""The beginning of an escaped surrogate, as `json_text` writes a lone one."""
+
+SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
+
 def json_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """JSON that UTF-8 can hold: half of a surrogate pair, which a text of a page may have, is escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if SURROGATES.search(text) is None else json.dumps(value, separators=(",", ":"))
 
 
 protect_module(vars())

@@ -38,7 +38,8 @@ class Wire:
             def publish_msg(
                 self, msg_type: str, data: Any = None, metadata: Any = None, buffers: Any = None, **more: Any
             ) -> None:
-                said, parts = plain(json.loads(json.dumps(data or {})), buffers or ())
+                written = json.dumps(data or {}, ensure_ascii=False).encode("utf-8", errors="surrogateescape")
+                said, parts = plain(json.loads(written), buffers or ())  # written as jupyter_client writes it
                 wire._shown.setdefault(self.comm_id, {}).update(said.get("state") or {})
                 said = wire.put_back(self.comm_id, said)
                 wire.record(self.comm_id, {"type": msg_type, **said, **({"buffers": parts} if parts else {})})
