@@ -134,7 +134,7 @@ class Counts:
             single=single,
             together=together,
             real=real,
-            fractions=None if isinstance(released, np.ndarray) else released,
+            fractions=None if isinstance(released, np.ndarray) or not len(released) else released,
             told=(axis.domain or release.question.domain).told,
             limited=reading.limited.cuts,
         )
