@@ -37,7 +37,7 @@ const readRow = shape({
     bias: text,
     remarks: list(text),
     empty: flag,
-    /** What a number is of, where that is not what one of a bin is of: aircraft-months, not aircraft. */
+    /** The things a number counts, where they are not those of one bin: aircraft-months, not aircraft. */
     nouns: maybe(text),
     /** Where limits of the unit may leave rows out: that in a sentence, and the ends for what was counted. */
     limits: maybe(text),
