@@ -84,7 +84,7 @@ COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.
 pins: .venv/.uv
 	$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --output-file binder/requirements.txt
-	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra postgres --extra dev \
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
 	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
 	$(COMPILE) --resolution lowest-direct pyproject.toml --extra lab --extra export --extra engines \

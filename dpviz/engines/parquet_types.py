@@ -45,9 +45,9 @@ def lost(connection: Any, files: Sequence[str]) -> Lost:
         "file_name, name, coalesce(num_children, 0), type, concat(logical_type, converted_type), coalesce(precision, 0)"
     )
     rows = connection.execute(f"SELECT {columns} FROM parquet_schema(?)", [files]).fetchall()
-    by_file: dict[str, dict[str, tuple[str, str, int]]] = {}
+    by_file: dict[str, dict[str, tuple[Any, ...]]] = {}
     within: set[str] = set()
-    for file, name, of, inner in _columns(rows):
+    for file, name, of, inner in columns_of(rows):
         by_file.setdefault(file, {})[name] = of
         within |= {name} if any(map(_coarse, inner)) else set()
     every = [(name, of) for held in by_file.values() for name, of in held.items()]
@@ -62,14 +62,17 @@ def lost(connection: Any, files: Sequence[str]) -> Lost:
     )
 
 
-def _coarse(of: tuple[str, str, int]) -> bool:
+def _coarse(of: tuple[Any, ...]) -> bool:
     return of[0] == "INT64" and any(word in of[1] for word in MILLIS)
 
 
-def _columns(
+def columns_of(
     rows: Sequence[tuple[Any, ...]],
-) -> Iterator[tuple[str, str, tuple[str, str, int], Sequence[tuple[str, str, int]]]]:
-    """The columns of each file, and the types of those that lie within them: a schema is a tree, its root first."""
+) -> Iterator[tuple[str, str, tuple[Any, ...], Sequence[tuple[Any, ...]]]]:
+    """The columns of each file, and what is said of them and of those within them: a schema is a tree, its root first.
+
+    rows  of DuckDB's `parquet_schema`: a file, a name, the number of columns within, and what is said
+    """
     at = 0
     while at < len(rows):
         columns, at = rows[at][2], at + 1
@@ -79,7 +82,7 @@ def _columns(
             while inside:
                 inside += rows[at][2] - 1
                 at += 1
-            yield file, name, (of[0], of[1], of[2]), [row[3:] for row in rows[begin + 1 : at]]
+            yield file, name, tuple(of), [row[3:] for row in rows[begin + 1 : at]]
 
 
 def as_declared(table: Any, types: Lost) -> Any:

@@ -22,8 +22,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, shown, single, withhold_errors
 from dpviz.engines.files import Opened
-from dpviz.engines.table_files import PARQUET, as_pattern, check_database, files_of
-from dpviz.errors import ParameterError, ReleaseFailed, SchemaError, short
+from dpviz.engines.table_files import (
+    DELTA,
+    ICEBERG,
+    METADATA,
+    PARQUET,
+    as_pattern,
+    check_database,
+    check_files,
+    files_of,
+    format_of,
+)
+from dpviz.errors import DpvizError, ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import check_not_open, named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
@@ -32,6 +42,7 @@ from dpviz.names import meant
 if TYPE_CHECKING:
     from dpviz.engines.parquet_types import Lost
     from dpviz.engines.schema import Read
+    from dpviz.engines.snapshots import Snapshot
 
 __all__ = ["duckdb", "ibis", "spark"]
 
@@ -62,6 +73,7 @@ def duckdb(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
+    hive: Mapping[str, str] | None = None,
 ) -> Source:
     """Open a source that counts in DuckDB, inside this process.
 
@@ -70,8 +82,9 @@ def duckdb(
     data : str, Path, DuckDB connection, DataFrame or Arrow table
         The path of a Parquet file (`.parquet`, `.pq`), of a text file of values between delimiters (`.csv`, `.tsv`,
         `.tab`, `.txt`, each also as `.gz`, `.bz2` or `.zst`; capital letters do not matter), of a folder of Parquet
-        files or of a DuckDB database; a DuckDB connection; or a pandas or polars DataFrame or an Arrow table, of which
-        DuckDB makes its own copy.
+        files, of a Delta or Iceberg table (its folder, or the `.metadata.json` file of an Iceberg table) or of a DuckDB
+        database; a DuckDB connection; or a pandas or polars DataFrame or an Arrow table, of which DuckDB makes its own
+        copy.
     table : str
         Which table of a database or a connection.
     name : str
@@ -95,6 +108,10 @@ def duckdb(
     thousands : str
         The character between the thousands of a number in a text file: none by default. Where one is declared, it
         must stand between all thousands of a number or between none: 1.234.567 and 1234567 are numbers, 1.23 is none.
+    hive : dict
+        The columns that the folders in a folder of Parquet files stand for, in the order of the folders, each with its
+        kind: `"integer"`, `"text"` or `"date"` (2026-01-31). `hive={"year": "integer"}` reads
+        `visits/year=2020/part-0.parquet`.
 
     Returns
     -------
@@ -151,6 +168,7 @@ def duckdb(
     table, name, schema, approximate = shown(table), shown(name), shown(schema), shown(approximate)
     dialect = [single(part) for part in (delimiter, quote, encoding, decimal, thousands)]
     delimiter = quote = encoding = decimal = thousands = None
+    hive = shown(hive)
     if not isinstance(table, str | None) or table == "":
         raise ParameterError.of(as_given(table), "table must be the name of a table", 'write table="visits"')
     _installed()
@@ -165,11 +183,15 @@ def duckdb(
     if path and not path.endswith(DATABASE):
         if table is not None:
             raise ParameterError.of(table, "a file holds one table, so table must be left out", "leave table out")
-        opened, files, read = _files(path, dialect, schema)
+        opened, files, read = _files(path, dialect, schema, hive)
         untyped, own = read.text_file, _stem(path)
         measured = untyped
     else:
         _no_dialect(dialect)
+        if hive is not None:
+            raise ParameterError.of(
+                "hive", "only a folder of Parquet files has folders that stand for columns", "leave it out"
+            )
         if path:
             opened, files = _database(path, _table_named(table))
             own, shared = table or _stem(path), True  # with every connection of this process to the same database
@@ -381,7 +403,9 @@ def _table_named(table: str | None) -> str:
 
 
 def _stem(path: str) -> str:
-    """The name of a file, without folder and ending."""
+    """The name of a file, without folder and ending; of an Iceberg table that of its folder."""
+    if path.endswith(METADATA):
+        return _stem(str(Path(path).absolute().parents[1]))
     return Path(path).name.split(".")[0].strip("*") or Path(path).parent.name or UNNAMED
 
 
@@ -425,11 +449,18 @@ def _version(name: str) -> str:
         return "is not installed"
 
 
-def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[Any], tuple[Opened, ...], Read]:
+def _files(
+    path: str, dialect: Sequence[object], schema: Any, hive: Mapping[str, str] | None
+) -> tuple[Hidden[Any], tuple[Opened, ...], Read]:
     """The table in a Parquet or text file, or in a set of them; the files to look for later; and how it is read."""
     from dpviz.engines.parquet_types import COARSE
     from dpviz.engines.schema import Read
 
+    if (kept := _kept(path, hive)) is not None:
+        _no_dialect(dialect)
+        table, types = _snapshot_opened(Path(path).name, kept)
+        named = dict.fromkeys(types.halves, "float16") | dict.fromkeys(types.coarse, COARSE)
+        return Hidden(table), _identified(kept.files), Read(types=named)
     ending = PARQUET[0] if os.path.isdir(path) else path.lower()
     if not ending.endswith((*PARQUET, *CSV)):
         raise ParameterError.of(
@@ -475,6 +506,56 @@ def _files(path: str, dialect: Sequence[object], schema: Any) -> tuple[Hidden[An
         )
     read = replace(Read.declared([(name, "text") for name in names], schema, names, asked.marks), text_file=True)
     return _readable(_loaded, Path(path).name, parts, read), (), read
+
+
+def _kept(path: str, hive: object) -> Snapshot | None:
+    """The table in a folder that a table format keeps, or whose folders stand for declared columns; else None."""
+    folder = Path(path)
+    form = format_of(folder) if folder.is_dir() else ICEBERG if path.endswith(METADATA) else ""
+    if hive is not None and form not in (DELTA, ICEBERG):
+        from dpviz.engines.hive import check_declared, files_below
+        from dpviz.engines.snapshots import Snapshot
+
+        files, values = files_below(path, check_declared(hive))
+        return Snapshot("the folder", tuple(_alike(files, folder.name)), values=values)
+    if form and hive is not None:
+        raise ParameterError.of("hive", f"the columns of {form} are those that it declares itself", "leave it out")
+    if form == DELTA:
+        from dpviz.engines import delta
+
+        return delta.snapshot(folder)
+    if form == ICEBERG:
+        from dpviz.engines import iceberg
+
+        if folder.is_dir():
+            folder = iceberg.metadata_of(folder)
+        check_files([folder])
+        return iceberg.snapshot(folder)
+    return None
+
+
+def _snapshot_opened(name: str, kept: Snapshot) -> tuple[Any, Lost]:
+    """The table of a snapshot, and which of its types are not those that the files declare."""
+    found: tuple[Any, Lost] | DpvizError = _readable(_viewed_files, name, kept).take()
+    if isinstance(found, DpvizError):
+        raise found
+    return found
+
+
+def _viewed_files(kept: Snapshot) -> tuple[Any, Lost] | DpvizError:
+    from dpviz.engines.parquet_types import NOTHING, as_declared, lost
+    from dpviz.engines.queries import by_rows_alone
+    from dpviz.engines.snapshots import make_view
+
+    backend = _own()
+    by_rows_alone(backend.con)
+    backend.raw_sql("SET enable_geoparquet_conversion = false")
+    types = lost(backend.con, list(map(as_pattern, kept.files))) if kept.files and kept.ids is None else NOTHING
+    try:
+        make_view(backend.con, kept, UNNAMED)
+    except DpvizError as refused:  # in our own words, which hold no data
+        return refused
+    return as_declared(backend.table(UNNAMED), types), types
 
 
 def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:

@@ -12,21 +12,27 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from dpviz.errors import DpvizError, ParameterError
+from dpviz.names import as_name
 
 PARQUET: Final = (".parquet", ".pq")
 
-DELTA: Final = "open it with the package deltalake, and give what DeltaTable(path).to_pyarrow_table() returns"
-ICEBERG: Final = (
-    "open it with the package pyiceberg, and give what StaticTable.from_metadata(path).scan().to_arrow() returns for "
-    "the newest file in metadata/"
-)
-HUDI: Final = 'open it with Spark, and give what spark.read.format("hudi").load(path) returns'
-HIVE: Final = 'give what pyarrow.dataset.dataset(path, partitioning="hive").to_table() returns, which has these columns'
+DELTA: Final = "a Delta table"
+ICEBERG: Final = "an Iceberg table"
+HUDI: Final = "a Hudi table"
+STEPS: Final = {
+    DELTA: 'give the path of the folder itself; it is read through the package deltalake, pip install "dpviz[delta]"',
+    ICEBERG: "give the path of the folder itself, or of its newest file in metadata/; it is read through the package "
+    'pyiceberg, pip install "dpviz[iceberg]"',
+    HUDI: 'open it with Spark, and give what spark.read.format("hudi").load(path) returns',
+}
+METADATA: Final = ".metadata.json"
+"""The end of the name of a file that describes an Iceberg table."""
 KINDS: Final = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -43,11 +49,19 @@ def files_of(path: str) -> list[Path]:
     """
     try:
         found = _found(path)
-        for file in found:
-            _check_file(file)
     except OSError as error:
         raise _unreadable(Path(path).name, error) from None
+    check_files(found)
     return found
+
+
+def check_files(files: Iterable[Path]) -> None:
+    """Refuse what cannot be read as a file is, or not by this user. Raises ParameterError."""
+    for file in files:
+        try:
+            _check_file(file)
+        except OSError as error:
+            raise _unreadable(file.name, error) from None
 
 
 def check_database(path: str) -> None:
@@ -101,7 +115,7 @@ def _found(path: str) -> list[Path]:
     fitting = glob.glob(path.replace("[", "[[]"), recursive=True)
     found = [Path(one) for one in sorted(fitting) if not os.path.isdir(one) and not _is_hidden(one, path)]
     for folder in sorted({above for one in found for above in _folders(one, path)}):
-        _check_format(folder)
+        check_format(folder)
     return found
 
 
@@ -116,17 +130,19 @@ def is_parquet(name: str) -> bool:
 
 
 def _of_folder(folder: Path) -> list[Path]:
-    _check_format(folder)
+    check_format(folder)
     below = next(_below(folder), None)
     if below is not None:
-        partitioned = "=" in below.relative_to(folder).parts[0]
+        names = [name.partition("=") for name in below.relative_to(folder).parts[:-1]]
+        columns = [unquote(name) for name, sign, _ in names if sign]
+        declared = ", ".join(f'"{as_name(name)}": "text"' for name in columns)
         raise ParameterError.of(
-            f"{folder.name}/{below.relative_to(folder).parts[0]}/",
+            f"{folder.name}/" + (f"{names[0][0]}=…/" if names[0][1] else f"{names[0][0]}/"),
             "the Parquet files of a folder are read, and this one has files in folders below it"
-            + ", whose names stand for a column" * partitioned,
-            HIVE if partitioned else BELOW,
+            + ", whose names stand for a column" * bool(columns),
+            f'declare it: dv.sources.duckdb(path, hive={{{declared}}}), or "integer", or "date"' if columns else BELOW,
         )
-    files = sorted(one for one in folder.iterdir() if is_parquet(one.name) and _is_shown(one.name) and not one.is_dir())
+    files = sorted(one for one in folder.iterdir() if is_parquet(one.name) and is_shown(one.name) and not one.is_dir())
     if not files:
         raise ParameterError.of(
             f"{folder.name or folder.absolute().name}/",
@@ -142,23 +158,27 @@ def _of_folder(folder: Path) -> list[Path]:
 def _below(folder: Path) -> Iterator[Path]:
     """Parquet files in folders below this one, links not followed."""
     for at, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if _is_shown(name))
+        folders[:] = sorted(name for name in folders if is_shown(name))
         if Path(at) != folder:
-            yield from (Path(at, name) for name in names if is_parquet(name) and _is_shown(name))
+            yield from (Path(at, name) for name in names if is_parquet(name) and is_shown(name))
 
 
-def _check_format(folder: Path) -> None:
-    """Refuse a folder of a table format by the name of the format."""
+def format_of(folder: Path) -> str:
+    """The table format that keeps a folder, in words; "" where none does."""
     if (folder / "_delta_log").is_dir():
-        what, step = "a Delta table", DELTA
-    elif next(folder.glob("metadata/*.metadata.json"), None) is not None:
-        what, step = "an Iceberg table", ICEBERG
-    elif (folder / ".hoodie").is_dir():
-        what, step = "a Hudi table", HUDI
-    else:
-        return
-    rule = f"the folder is {what}, whose files hold rows that were deleted or replaced since"
-    raise ParameterError.of(f"{folder.name or folder.absolute().name}/", rule, step)
+        return DELTA
+    if next(folder.glob(f"metadata/*{METADATA}"), None) is not None:
+        return ICEBERG
+    return HUDI if (folder / ".hoodie").is_dir() else ""
+
+
+def check_format(folder: Path) -> None:
+    """Refuse a folder of a table format, or a part of one, by the name of the format. Raises ParameterError."""
+    for kept in (folder.absolute(), *folder.absolute().parents):
+        if what := format_of(kept):
+            inside = "" if kept == folder.absolute() else "inside "
+            rule = f"the folder is {inside}{what}, whose files hold rows that were deleted or replaced since"
+            raise ParameterError.of(f"{kept.name}/", rule, STEPS[what])
 
 
 def _folders(file: Path, pattern: str) -> Iterator[Path]:
@@ -171,12 +191,13 @@ def _folders(file: Path, pattern: str) -> Iterator[Path]:
         yield folder
 
 
-def _is_shown(name: str) -> bool:
+def is_shown(name: str) -> bool:
+    """Whether a name is one of data: those that begin with `_` or `.` are of drafts and records."""
     return not name.startswith(("_", "."))
 
 
 def _is_hidden(found: str, pattern: str) -> bool:
     """Whether a part of a name begins with `_` or `.` that the pattern does not write out."""
-    written = {part for part in Path(pattern).parts if not _is_shown(part)}
+    written = {part for part in Path(pattern).parts if not is_shown(part)}
     asked = {part[0] for part in written if any(sign in part for sign in "*?")}
-    return any(not _is_shown(part) and part not in written and part[0] not in asked for part in Path(found).parts)
+    return any(not is_shown(part) and part not in written and part[0] not in asked for part in Path(found).parts)

@@ -27,6 +27,7 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import write_deltalake
 
 from dpviz.engines import as_source, sources
 from dpviz.errors import DpvizError, ReleaseFailed
@@ -37,7 +38,7 @@ from dpviz.model.question import Between, Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import Column, StatisticKind
 from dpviz.privacy.unit import Unit
-from tests.engines import csv_rule, reference, sums
+from tests.engines import csv_rule, lake, reference, sums
 from tests.engines.frames import EDGES, ENDS, REAL, TEXT
 
 # ---------------------------------------------------------------- types and their values
@@ -266,6 +267,28 @@ def of_files(given: Table) -> Source:
     return as_source(folder, name="data")
 
 
+def of_delta(given: Table) -> Source:
+    """The rows in two versions, of which the second was written over other rows and lost some of these in place."""
+    folder, rows = path(""), given.arrow
+    write_deltalake(folder, pa.concat_tables([rows, rows]))
+    write_deltalake(folder, pa.concat_tables([rows[:3], rows, rows]), mode="overwrite")
+    if rows:
+        lake.delete_places(folder, range(len(rows[:3]), 2 * len(rows) + len(rows[:3])), file=-1)
+    write_deltalake(folder, rows[3:], mode="append")
+    return as_source(folder, name="data")
+
+
+def of_iceberg(given: Table) -> Source:
+    """The rows in two files, of which the first also held others."""
+    rows = given.arrow
+    held = lake.iceberg(path(""), rows.schema)
+    held.append(pa.concat_tables([rows[:3], rows, rows]))
+    for file in lake.files_of(held):
+        lake.delete_positions(held, [(file, at) for at in range(len(rows[:3]), 2 * len(rows) + len(rows[:3]))])
+    held.append(rows[3:])
+    return as_source(lake.place_of(held), name="data")
+
+
 def of_csv(given: Table) -> Source:
     file = path(".csv")
     columns = {name: [csv_text(one) for one in given.values[name]] for name in given.types}
@@ -341,6 +364,10 @@ COARSE = frozenset(["timestamp ms"])
 OBJECTS = frozenset(["binary", "list", "struct", "null", "date"])
 NUMPY = [*WHOLE, "float16", "float32", "float64", "bool", "text", "dictionary", "timestamp s", *TIMES, "zoned"]
 ALL = list(TYPES)
+LAKE = [
+    *("int8", "int16", "int32", "int64", "float32", "float64", "bool", "text", "timestamp us", "zoned"),
+    *("decimal", "long decimal", "binary", "list", "struct", "date"),
+]
 
 
 def without(*names: str) -> list[str]:
@@ -375,6 +402,8 @@ CONTAINERS: dict[str, Container] = {
     ),
     "Parquet by fastparquet": Container(lambda given: by_pandas(given, "fastparquet"), [*PLAIN]),
     "folder": Container(of_files, without("timestamp s", "null"), refused=COARSE),
+    "Delta": Container(of_delta, LAKE),
+    "Iceberg": Container(of_iceberg, [kind for kind in LAKE if kind not in ("int8", "int16", "date")]),
     "CSV": Container(of_csv, [*WHOLE, "float16", "float32", "float64", "bool", "text", "decimal"], True, texts=True),
     "SQLite": Container(in_sqlite, ["int8", "int16", "int32", "int64", "uint8", "float64", "bool", "text"]),
 }

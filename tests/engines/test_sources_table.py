@@ -9,6 +9,7 @@ import re
 import sqlite3
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ import ibis
 import pandas as pd
 import polars
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.dataset as pa_dataset  # type: ignore[import-untyped]
 import pytest
+from deltalake import write_deltalake
 
 import dpviz as dv
+from tests.engines import lake
 from tests.engines.server import on_postgres
 from tests.ledger.server import Server
 from tools.snippets import README
@@ -44,6 +48,29 @@ def parquet(folder: Path) -> Path:
 def text(folder: Path) -> Path:
     FRAME.to_csv(folder / "flights.csv", index=False)
     return folder / "flights.csv"
+
+
+def delta(folder: Path) -> Path:
+    write_deltalake(folder / "flights", pa.Table.from_pandas(FRAME, preserve_index=False))
+    write_deltalake(folder / "flights", pa.Table.from_pandas(FRAME, preserve_index=False), mode="overwrite")
+    return folder / "flights"
+
+
+def iceberg(folder: Path) -> Path:
+    table = lake.iceberg(folder, pa.Schema.from_pandas(FRAME, preserve_index=False))
+    table.append(pa.Table.from_pandas(FRAME, preserve_index=False))
+    table.overwrite(pa.Table.from_pandas(FRAME, preserve_index=False))
+    return lake.place_of(table)
+
+
+def folders(folder: Path) -> Any:
+    pa_dataset.write_dataset(
+        pa.Table.from_pandas(FRAME, preserve_index=False),
+        folder / "flights",
+        format="parquet",
+        partitioning=pa_dataset.partitioning(pa.schema([("visits", pa.int64())]), flavor="hive"),
+    )
+    return dv.sources.duckdb(folder / "flights", hive={"visits": "integer"})
 
 
 def database(folder: Path) -> Any:
@@ -86,6 +113,8 @@ OPENED: dict[str, dict[str, Callable[[Path], Any]]] = {
         "CSV": text,
         "database": database,
     },
+    "a Delta table (deltalake 1.6), an Iceberg table (pyiceberg 0.12)": {"Delta": delta, "Iceberg": iceberg},
+    "folders `year=2020/` of Parquet files": {"hive": folders},
     "PostgreSQL (tested with 15), SQLite (3.40), polars (2.1), through Ibis": {"SQLite": lite, "polars": frames},
     "any other engine of Ibis": {"DuckDB": memory},
 }
@@ -120,14 +149,16 @@ def test_a_table_of_postgresql_is_opened(server: Server, tmp_path: Path) -> None
 
 
 def test_the_versions_are_those_that_are_tested(server: Server) -> None:
-    (row,) = (data for data in rows() if data.startswith("PostgreSQL"))
+    row = ", ".join(data for data in rows() if data.startswith(("PostgreSQL", "a Delta table")))
     with server.connect() as connection:
         ((asked,),) = connection.execute("SHOW server_version").fetchall()
     found = {
         "PostgreSQL (tested with {})": asked,
         "SQLite ({})": sqlite3.sqlite_version,
         "polars ({})": polars.__version__,
+        "Delta table (deltalake {})": version("deltalake"),
+        "Iceberg table (pyiceberg {})": version("pyiceberg"),
     }
-    for words, version in found.items():
+    for words, installed in found.items():
         said = re.search(re.escape(words).replace(r"\{\}", r"([\d.]+)"), row)
-        assert said is not None and (version + ".").startswith(said[1] + "."), words
+        assert said is not None and (installed + ".").startswith(said[1] + "."), words

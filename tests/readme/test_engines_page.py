@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 import dpviz as dv
 from dpviz.engines import as_source, queries, sources
@@ -28,6 +29,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.privacy.unit import Unit
+from tests.engines import lake
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 TABLE = [line.split(" | ")[0].strip("| ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
@@ -167,6 +169,42 @@ def nanoseconds(folder: Path) -> None:
     assert sql(f"'{last}'::TIMESTAMP_NS::TIMESTAMP") == datetime.datetime(2020, 2, 1)
 
 
+def in_delta(folder: Path) -> None:
+    write_deltalake(folder / "v", pa.table({"x": [0, 1, 2]}))
+    DeltaTable(folder / "v").delete("x = 2")
+    lake.delete_places(folder / "v", [0], file=-1)
+    assert counts(folder / "v", NUMBERS) == [0, 1, 0, 0]
+    assert sum(map(len, map(pq.read_table, (folder / "v").glob("*.parquet")))) == 5
+
+
+def in_iceberg(folder: Path) -> None:
+    table = lake.iceberg(folder, pa.schema([("was", pa.int64())]))
+    table.append(pa.table({"was": [0, 1, 2]}))
+    lake.delete_positions(table, [(lake.files_of(table)[0], 0)])
+    with table.update_schema() as update:
+        update.rename_column("was", "x")
+    assert counts(lake.place_of(table), NUMBERS) == [0, 1, 1, 0]
+    (file,) = (lake.place_of(table) / "data").glob("0*.parquet")
+    assert pq.read_table(file).to_pydict() == {"was": [0, 1, 2]}
+    lake.delete_positions(table, [(lake.files_of(table)[0], 0)], "EQUALITY_DELETES")
+    with pytest.raises(dv.DpvizError, match="deleted by their places"):
+        sources.duckdb(lake.place_of(table))
+
+
+def in_folders(folder: Path) -> None:
+    for name in ("2020", "__HIVE_DEFAULT_PARTITION__"):
+        (folder / f"x={name}").mkdir()
+        pq.write_table(pa.table({"y": [1]}), folder / f"x={name}" / "part-0.parquet")
+    with pytest.raises(dv.DpvizError, match="stand for a column"):
+        sources.duckdb(folder)
+    years = dv.Domain.integers(2020, 2020, column="x", missing=True)
+    assert counts(sources.duckdb(folder, hive={"x": "integer"}), years) == [1, 1]
+    (folder / "own" / "y=5").mkdir(parents=True)
+    pq.write_table(pa.table({"y": [1]}), folder / "own" / "y=5" / "part-0.parquet")
+    query = f"SELECT y, typeof(y) FROM '{folder}/own/*/*.parquet'"
+    assert duckdb.connect().execute(query).fetchall() == [(5, "BIGINT")]
+
+
 def lengths(folder: Path) -> None:
     held = pa.array([datetime.timedelta(microseconds=1)])
     refuses(backed(held), NUMBERS, "times")
@@ -250,6 +288,9 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "INT96 in Parquet": int96,
     "milliseconds in Parquet": milliseconds,
     "nanoseconds": nanoseconds,
+    "Delta tables": in_delta,
+    "Iceberg tables": in_iceberg,
+    "folders `year=2020`": in_folders,
     "lengths of time": lengths,
     "Arrow's bool8": bool8,
     "texts": texts,
@@ -274,5 +315,7 @@ def test_the_versions_are_those_that_are_installed() -> None:
     words = PAGE.read_text(encoding="utf-8")
     for name, package in (("DuckDB", "duckdb"), ("pandas", "pandas"), ("pyarrow", "pyarrow"), ("polars", "polars")):
         assert f"{name} {version(package).rpartition('.')[0]}" in words
+    for package in ("deltalake", "pyiceberg"):
+        assert f"{package} {version(package).rpartition('.')[0]}" in words
     assert f"SQLite {sqlite3.sqlite_version.rpartition('.')[0]}" in words
     assert re.search(rf"Spark {version('pyspark').partition('.')[0]}\b", words)
