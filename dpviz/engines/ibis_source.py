@@ -177,7 +177,14 @@ class IbisSource(Unstored, Source):
         parsed = frozenset(read) | (frozenset(self._odd) & frozenset(written or ()))
         flags = frozenset(column for column, one in self._stored.items() if one == "boolean")
         self._schema = Schema(
-            name, columns, measured=readable, timed=timed, parsed=parsed, index=frozenset(index), flags=flags
+            name,
+            columns,
+            measured=readable,
+            timed=timed,
+            parsed=parsed,
+            index=frozenset(index),
+            flags=flags,
+            whole=withhold_errors(_whole, held),
         )
         self._shown = self._schema.columns
         self._top = TopRules(exact=not approximate, ties=ties)
@@ -728,6 +735,12 @@ def _stored(held: Hidden[Any]) -> dict[str, str]:
     """The type of each column of the table: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its
     type."""
     return {name: _type(dtype) for name, dtype in held.take().schema().items()}
+
+
+def _whole(held: Hidden[Any]) -> dict[str, tuple[int, int]]:
+    """By column of whole numbers the least and the greatest of its type."""
+    types = held.take().schema().items()
+    return {name: (dtype.bounds.lower, dtype.bounds.upper) for name, dtype in types if dtype.is_integer()}
 
 
 def _timed(held: Hidden[Any]) -> list[str]:

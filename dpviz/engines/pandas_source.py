@@ -76,7 +76,15 @@ class PandasSource(Unstored, Source):
             for one in columns
         )
         flags = frozenset(withhold_errors(flags_of, held))
-        self._schema = Schema(name, columns, timed=timed, parsed=frozenset(parsed), index=index, flags=flags)
+        self._schema = Schema(
+            name,
+            columns,
+            timed=timed,
+            parsed=frozenset(parsed),
+            index=index,
+            flags=flags,
+            whole=withhold_errors(whole_of, held),
+        )
         self._cells = Hidden(withhold_errors(_copied, held))
         self._kept: Hidden[dict[Any, Bins]] = Hidden({})
 
@@ -311,6 +319,17 @@ def listed_of(held: Hidden[pd.DataFrame]) -> list[str]:
 def flags_of(held: Hidden[pd.DataFrame]) -> list[str]:
     """The columns of True and False, by their dtypes."""
     return [name for name, dtype in held.take().dtypes.items() if isinstance(name, str) and is_flag(dtype)]
+
+
+def whole_of(held: Hidden[pd.DataFrame]) -> dict[str, tuple[int, int]]:
+    """By column of whole numbers the least and the greatest of its dtype."""
+    types = {name: plain_type(dtype) for name, dtype in held.take().dtypes.items() if _is_whole(dtype)}
+    ends = {name: np.iinfo(f"{kind.kind}{kind.itemsize}") for name, kind in types.items() if isinstance(name, str)}
+    return {name: (int(end.min), int(end.max)) for name, end in ends.items()}
+
+
+def _is_whole(dtype: Any) -> bool:
+    return plain_type(dtype).kind in "iu" and not isinstance(dtype, pd.CategoricalDtype)
 
 
 def index_names(held: Hidden[pd.DataFrame]) -> list[str]:

@@ -36,6 +36,7 @@ class Schema:
     parsed    columns whose numbers or dates are read from texts, so that one may be there and be none
     index     the names of a data frame's index, which are no columns
     flags     columns of True and False by their type
+    whole     by column the least and the greatest number of its type, where that is one of whole numbers
     """
 
     name: str
@@ -45,6 +46,7 @@ class Schema:
     parsed: frozenset[str] = frozenset()
     index: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
+    whole: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
@@ -183,8 +185,20 @@ class Schema:
                         f"write {known[1]} and {known[0]}",
                     )
         if kind == "number":
+            low, high = self.whole.get(name, (0, 0))
             for place, label in enumerate(labels, 1):
-                if as_written(label) is None:
+                number = as_written(label)
+                if (
+                    number is not None
+                    and name in self.whole
+                    and not (number.denominator == 1 and low <= number <= high)
+                ):
+                    raise SchemaError.of(
+                        f"label {place}, another number",
+                        f"{name} is a column of whole numbers from {low} to {high} by its type, so its labels are such",
+                        "leave the label out, or ask for dv.Domain.intervals",
+                    )
+                if number is None:
                     raise SchemaError.of(
                         f"label {place}, a text",
                         f"{name} is a column of numbers, so its labels must be numbers in their shortest form",

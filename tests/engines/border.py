@@ -326,6 +326,7 @@ class Container:
     objects  the types whose values come as Python's objects, which have no type
     texts    whether every value is a text, of which numbers are read
     refused  the types that it has and that are refused by name
+    bits     of all its whole numbers, where it has one type of them
     """
 
     opened: Callable[[Table], Source]
@@ -334,10 +335,18 @@ class Container:
     objects: frozenset[str] = frozenset()
     texts: bool = False
     refused: frozenset[str] = frozenset()
+    bits: int = 0
 
     def exact(self, kind: str) -> int:
         """Up to which power of 2 whole numbers are counted over a column."""
         return {"float16": 11, "float32": 24, "float64": 53}.get(kind, 999) if self.sql and not self.texts else 999
+
+    def whole(self, kind: str) -> range | None:
+        """The numbers that a column of whole numbers can hold; None of another column."""
+        if "int" not in kind or self.texts:
+            return None
+        signed, bits = kind[0] == "i", self.bits or int(kind.removeprefix("u")[3:])
+        return range(-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed or self.bits else range(2**bits)
 
     def holds(self, kind: str) -> str:
         """The kind of a column: a number, a flag, a text; a time, or anything that cannot be counted."""
@@ -405,7 +414,7 @@ CONTAINERS: dict[str, Container] = {
     "Delta": Container(of_delta, LAKE),
     "Iceberg": Container(of_iceberg, [kind for kind in LAKE if kind not in ("int8", "int16", "date")]),
     "CSV": Container(of_csv, [*WHOLE, "float16", "float32", "float64", "bool", "text", "decimal"], True, texts=True),
-    "SQLite": Container(in_sqlite, ["int8", "int16", "int32", "int64", "uint8", "float64", "bool", "text"]),
+    "SQLite": Container(in_sqlite, ["int8", "int16", "int32", "int64", "uint8", "float64", "bool", "text"], bits=64),
 }
 
 
@@ -513,7 +522,7 @@ def refused(asked: Question, of: Unit, held: Container, types: Mapping[str, str]
             if held.sql and types[name].startswith("float") and not held.texts:
                 return f"keys of floats in {name}"
         elif isinstance(one, CategoryDomain):
-            if why := labels(name, kind, one.values):
+            if why := labels(name, kind, one.values, held.whole(types[name])):
                 return why
         elif kind != "number" and not held.texts:
             return f"{name} holds no numbers"
@@ -529,7 +538,7 @@ def refused(asked: Question, of: Unit, held: Container, types: Mapping[str, str]
         elif isinstance(limits, Between):
             if kind != "number" and not held.texts:
                 return f"{name} holds no numbers"
-        elif why := labels(name, kind, limits):
+        elif why := labels(name, kind, limits, held.whole(types[name])):
             return why
     if isinstance(asked.aggregate, Sum) and kinds[asked.aggregate.column] != "number" and not held.texts:
         return f"{asked.aggregate.column} holds no numbers to add up"
@@ -541,10 +550,14 @@ def refused(asked: Question, of: Unit, held: Container, types: Mapping[str, str]
     return ""
 
 
-def labels(name: str, kind: str, given: Sequence[str]) -> str:
+def labels(name: str, kind: str, given: Sequence[str], whole: range | None) -> str:
     if kind == "flag" and not set(given) <= {"True", "False"}:
         return f"{name} is True or False"
-    return f"{name} holds numbers" if kind == "number" and not set(given) <= set(FIGURES) else ""
+    if kind == "number" and not set(given) <= set(FIGURES):
+        return f"{name} holds numbers"
+    if kind == "number" and whole is not None and any(Fraction(one) not in whole for one in given):
+        return f"{name} holds whole numbers of its type"
+    return ""
 
 
 def expected(given: Table, held: Container, asked: Question, of: Unit) -> dict[int | str, int]:

@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars
 import pyarrow as pa
@@ -93,12 +94,49 @@ def test_a_column_of_true_and_false_that_is_read_as_numbers_has_the_labels_1_and
             dense(source, dv.Domain.categories([2], column="x"))
 
 
+WHOLE: dict[str, Any] = {
+    "numpy": lambda: as_source(pd.DataFrame({"x": np.array([1, 2, 2], dtype=np.int8)})),
+    "nullable": lambda: as_source(pd.DataFrame({"x": pd.array([1, 2, 2], dtype="Int8")})),
+    "Arrow in pandas": lambda: as_source(backed(pa.array([1, 2, 2], pa.int8()))),
+    "dictionary in pandas": lambda: as_source(backed(pa.array([1, 2, 2], pa.int8()).dictionary_encode())),
+    "pandas in DuckDB": lambda: sources.duckdb(pd.DataFrame({"x": np.array([1, 2, 2], dtype=np.int8)})),
+    "Arrow": lambda: as_source(pa.table({"x": pa.array([1, 2, 2], pa.int8())})),
+    "polars": lambda: as_source(polars.DataFrame({"x": [1, 2, 2]}, schema={"x": polars.Int8})),
+    "DuckDB": lambda: in_duckdb("CREATE TABLE v AS SELECT unnest([1, 2, 2])::TINYINT AS x", "v"),
+}
+
+
+@pytest.mark.parametrize("held", WHOLE)
+def test_a_column_of_whole_numbers_has_no_fraction_and_nothing_beyond_its_type(held: str) -> None:
+    source = WHOLE[held]()
+    assert dense(source, dv.Domain.categories([1, 2, 127, -128], column="x")) == [1, 2, 0, 0]
+    assert dense(source, dv.Domain.categories([1], column="x"), {"x": ["1", "5"]}) == [1]
+    for labels in (["2.5"], [1, "1/3"], [128], [-129], [10**30]):
+        for asked in (
+            lambda labels=labels: dense(source, dv.Domain.categories(labels, column="x", other=True)),
+            lambda labels=labels: dense(source, dv.Domain.categories([1], column="x"), {"x": labels}),
+        ):
+            with pytest.raises(SchemaError, match="a column of whole numbers from -128 to 127 by its type"):
+                asked()
+
+
+def test_floats_texts_and_declared_numbers_have_labels_with_fractions(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n2.5\n2\n")
+    frame = pd.DataFrame({"x": [2.5, 2.0]})
+    declared = as_source(pd.DataFrame({"x": [1, 2]}), schema={"x": "text"})
+    for source in (as_source(frame), sources.duckdb(frame), sources.duckdb(tmp_path / "x.csv", schema={"x": "number"})):
+        assert dense(source, dv.Domain.categories([2.5, 2, 10**30], column="x")) == [1, 1, 0]
+    assert dense(declared, dv.Domain.categories(["1", "2.5"], column="x")) == [1, 0]
+
+
 def test_a_label_that_a_type_rules_out_is_refused_before_the_charge(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [True, False], "n": [1, 2]})
     session = dv.Session(frame, dv.Unit("row"), dv.Budget(2), tmp_path / "a.ledger")
     for domain, where in (
         (dv.Domain.categories(["1"], column="x"), None),
         (dv.Domain.categories(["one"], column="n"), None),
+        (dv.Domain.categories(["2.5"], column="n"), None),
+        (dv.Domain.integers(0, 1, column="n"), {"n": [1, "5/2"]}),
         (dv.Domain.integers(0, 1, column="n"), {"x": ["true"]}),
     ):
         with pytest.raises(SchemaError):
