@@ -32,6 +32,7 @@ from dpviz.engines.table_files import (
     check_files,
     files_of,
     format_of,
+    in_our_words,
 )
 from dpviz.errors import DpvizError, ParameterError, ReleaseFailed, SchemaError, short
 from dpviz.files import check_not_open, named
@@ -456,7 +457,9 @@ def _files(
     from dpviz.engines.parquet_types import COARSE
     from dpviz.engines.schema import Read
 
-    if (kept := _kept(path, hive)) is not None:
+    with in_our_words(Path(path).name):
+        kept = _kept(path, hive)
+    if kept is not None:
         _no_dialect(dialect)
         table, types = _snapshot_opened(Path(path).name, kept)
         named = dict.fromkeys(types.halves, "float16") | dict.fromkeys(types.coarse, COARSE)

@@ -13,6 +13,7 @@ import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
@@ -47,26 +48,31 @@ def files_of(path: str) -> list[Path]:
     Raises ParameterError for a folder that is kept by a table format of its own, that has files in folders below or no
     Parquet files at all, and for what cannot be read as a file is: a pipe, a link to nothing, a file of somebody else.
     """
-    try:
+    with in_our_words(Path(path).name):
         found = _found(path)
-    except OSError as error:
-        raise _unreadable(Path(path).name, error) from None
     check_files(found)
     return found
+
+
+@contextmanager
+def in_our_words(name: str) -> Iterator[None]:
+    """Refuse what the system refuses in here, without the folders that it names. Raises ParameterError."""
+    try:
+        yield
+    except OSError as error:
+        raise _unreadable(name, error) from None
 
 
 def check_files(files: Iterable[Path]) -> None:
     """Refuse what cannot be read as a file is, or not by this user. Raises ParameterError."""
     for file in files:
-        try:
+        with in_our_words(file.name):
             _check_file(file)
-        except OSError as error:
-            raise _unreadable(file.name, error) from None
 
 
 def check_database(path: str) -> None:
     """Refuse a path that is no file, or one that this user may not read. Raises ParameterError."""
-    try:
+    with in_our_words(Path(path).name):
         if not Path(path).exists():
             raise ParameterError.of(
                 Path(path).name,
@@ -74,8 +80,6 @@ def check_database(path: str) -> None:
                 "check the spelling and the folder: a path that is not absolute begins where Python runs",
             )
         _check_file(Path(path))
-    except OSError as error:
-        raise _unreadable(Path(path).name, error) from None
 
 
 def _check_file(file: Path) -> None:
