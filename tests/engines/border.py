@@ -555,9 +555,13 @@ def labels(name: str, kind: str, given: Sequence[str], whole: range | None) -> s
         return f"{name} is True or False"
     if kind == "number" and not set(given) <= set(FIGURES):
         return f"{name} holds numbers"
-    if kind == "number" and whole is not None and any(Fraction(one) not in whole for one in given):
+    if kind == "number" and whole is not None and not all(_is_in(Fraction(one), whole) for one in given):
         return f"{name} holds whole numbers of its type"
     return ""
+
+
+def _is_in(number: Fraction, whole: range) -> bool:
+    return number.denominator == 1 and int(number) in whole  # a range is searched for anything but an int
 
 
 def expected(given: Table, held: Container, asked: Question, of: Unit) -> dict[int | str, int]:
