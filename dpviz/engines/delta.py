@@ -1,7 +1,7 @@
 """A Delta table through its own reader, the package deltalake: its files and columns at the version it has now.
 
 The log alone says which files are the table, what the columns are, what the values of partition columns are, and which
-rows were deleted in place. What it says of values in the files (their least and greatest) is not read.
+rows were deleted in place. Its least and greatest values of files are not read.
 """
 
 from __future__ import annotations

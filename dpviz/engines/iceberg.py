@@ -1,8 +1,8 @@
 """An Iceberg table through its own reader, the package pyiceberg: its files and columns at its current snapshot.
 
 A metadata file describes the table, and its manifests say which files hold rows and which rows were deleted in them by
-their places. Columns are found in the files by their numbers, whatever their names were when a file was written. What
-manifests say of values in the files (bounds, numbers of missing values) is not read.
+their places. Columns are found in the files by their numbers, whatever their names were when a file was written. Bounds
+and numbers of missing values in manifests are not read.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def in_iceberg(folder: Path) -> None:
     with table.update_schema() as update:
         update.rename_column("was", "x")
     assert counts(lake.place_of(table), NUMBERS) == [0, 1, 1, 0]
-    (file,) = (lake.place_of(table) / "data").glob("0*.parquet")
+    (file,) = (name.removeprefix("file://") for name in lake.files_of(table))
     assert pq.read_table(file).to_pydict() == {"was": [0, 1, 2]}
     lake.delete_positions(table, [(lake.files_of(table)[0], 0)], "EQUALITY_DELETES")
     with pytest.raises(dv.DpvizError, match="deleted by their places"):
