@@ -134,7 +134,7 @@ class Schema:
         if kind == COARSE:
             raise SchemaError.of(
                 as_name(name),
-                f"a column of {kind} cannot be counted: DuckDB fails where one of them is too far off",
+                f"a column of {kind} cannot be counted: an engine fails where one of them is too far off",
                 "give the table that pyarrow.parquet.read_table reads, or write the column in microseconds",
             )
         if kind != "time":

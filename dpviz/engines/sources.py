@@ -277,7 +277,13 @@ def spark(
         )
     _installed()
     opened = _readable(_viewed, "this Spark DataFrame", held)
-    return ibis(opened, name=UNNAMED if name is None else name, schema=schema, approximate=approximate)
+    from dpviz.engines.ibis_source import IbisSource
+    from dpviz.engines.parquet_types import COARSE
+    from dpviz.engines.spark_types import coarse_times
+
+    coarse = dict.fromkeys(_readable(coarse_times, "this Spark DataFrame", held.take()).take(), COARSE)
+    named = UNNAMED if name is None else name
+    return IbisSource(opened, name=named, schema=schema, approximate=approximate, types=coarse)
 
 
 @plain_arguments

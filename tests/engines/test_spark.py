@@ -523,3 +523,28 @@ def test_small_tables_of_all_types_are_counted_as_plain_python_counts(spark: Any
     held = border.Container(opened, border.without(*other))
     outcomes = [border.case(f"spark {at}", held, "Spark", 3) for at in range(2)]
     assert sum(answered for answered, _ in outcomes) >= 2
+
+
+@pytest.mark.parametrize("far", [0, 10**17])
+def test_times_in_milliseconds_of_a_parquet_file_are_refused_by_type(spark: Any, tmp_path: Path, far: int) -> None:
+    """Spark fails where one is too far off for microseconds, and would tell of that row."""
+    names = ["in milliseconds", "in microseconds"]
+    for name, unit in zip(names, ("ms", "us"), strict=True):
+        (tmp_path / name).mkdir()
+        for part, values in enumerate(([0, None], [far if unit == "ms" else 0])):
+            times = pyarrow.array(values, pyarrow.timestamp(unit))
+            pyarrow.parquet.write_table(
+                pyarrow.table({"t": times, "x": [1] * len(values)}), tmp_path / name / f"{part}.parquet"
+            )
+    months, ones = (
+        Domain.times("1970-01", "1970-02", by="month", column="t", missing=True),
+        Domain.integers(1, 1, column="x"),
+    )
+    coarse, fine = (spark.read.parquet(str(tmp_path / name)) for name in names)
+    for frame in (coarse, coarse.filter("x = 1").withColumnRenamed("t", "other").withColumnRenamed("other", "t")):
+        with pytest.raises(SchemaError, match="times in milliseconds of a Parquet file"):
+            as_source(frame).check(Question.of(months), ROW, StatisticKind.DENSE)
+        with pytest.raises(SchemaError, match="is filtered by dates|times in milliseconds"):
+            as_source(frame).check(Question.of(ones, {"t": Between("1970", None)}), ROW, StatisticKind.DENSE)
+        assert as_source(frame).count(Question.of(ones), ROW, StatisticKind.DENSE).take().tolist() == [3]
+    assert as_source(fine).count(Question.of(months), ROW, StatisticKind.DENSE).take().tolist() == [2, 1]
