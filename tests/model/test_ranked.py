@@ -77,9 +77,11 @@ def test_values_of_a_list_come_with_their_intervals() -> None:
     assert every is not None and every.value > one.value > 0
     frame = release.to_frame()
     assert frame.columns.tolist() == [
-        *("rank", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
+        *("rank", "item", "value", "low", "high", "high_counted"),
+        *("low_all", "high_all", "high_all_counted", "below", "below_all"),
     ]
-    assert (frame.value - frame.low == one.value).all()
+    assert (frame.value - frame.low == one.value).all() and (frame.high_counted - frame.value == one.value).all()
+    assert frame.high.isna().all(), "a limit on the keys of one aircraft leaves no upper end"
     assert release.values == [640, 612]
 
 
