@@ -324,7 +324,8 @@ def flags_of(held: Hidden[pd.DataFrame]) -> list[str]:
 def whole_of(held: Hidden[pd.DataFrame]) -> dict[str, tuple[int, int]]:
     """By column of whole numbers the least and the greatest of its dtype."""
     types = {name: plain_type(dtype) for name, dtype in held.take().dtypes.items() if _is_whole(dtype)}
-    ends = {name: np.iinfo(f"{kind.kind}{kind.itemsize}") for name, kind in types.items() if isinstance(name, str)}
+    held_as = {name: getattr(kind, "subtype", kind) for name, kind in types.items() if isinstance(name, str)}  # sparse
+    ends = {name: np.iinfo(f"{kind.kind}{kind.itemsize}") for name, kind in held_as.items()}
     return {name: (int(end.min), int(end.max)) for name, end in ends.items()}
 
 

@@ -58,7 +58,9 @@ def asked_of(source: Any, question: Question, unit: Unit, need: Need) -> None:
     try:
         source.check(question, unit, need)
     except (SchemaError, DomainError) as refused:
-        assert any(said in str(refused) for said in ("floats", "10^36", "dense count", "shortest form")), refused
+        assert any(
+            said in str(refused) for said in ("floats", "10^36", "dense count", "shortest form", "whole numbers")
+        ), refused
         assume(False)
 
 
