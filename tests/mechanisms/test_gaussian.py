@@ -515,7 +515,8 @@ def test_a_zcdp_budget_books_rho_and_another_the_epsilon_and_delta(tmp_path: Any
     again = dv.load(tmp_path / "kept.json")
     assert again.terms.law == release.terms.law == it.plan(bins, made).bound.law
     frame = again.to_frame(beta=0.01)
-    assert (frame["high_all"] - frame["low_all"] >= frame["high"] - frame["low"]).all()
+    counted = frame["high_all_counted"] - frame["low_all"] >= frame["high_counted"] - frame["low"]
+    assert counted.all() and frame["high"].isna().all(), "three of five bins may hold a person, so no upper end is known"
     assert frame.equals(release.to_frame(beta=0.01))
 
 
