@@ -22,6 +22,7 @@ def test_every_container_is_counted_as_plain_python_counts() -> None:
             outcomes = [before + more for before, more in zip(outcomes, came, strict=True)]
     answered, refused = outcomes
     assert answered + refused == tables * QUESTIONS
-    assert answered > refused > 0, "too little was answered to have tested anything"
+    assert answered >= tables * QUESTIONS // 3, "too little was answered to have tested anything"
+    assert refused, "no type was refused, so that the refusals were not tested"
     said = f"{sum(outcomes):,} questions: {answered:,} counted as plain Python counts, {refused:,} refused by types"
     record("Tables at the border", said)
