@@ -108,10 +108,18 @@ FLAGS = {"flag": ["True", "False"], "number of a flag": [0, 1]}
 
 
 def kinds_in(frame: pd.DataFrame, columns: Sequence[Column]) -> dict[str, str]:
-    """The kinds of a source's columns, and which of them hold True and False alone by their types."""
+    """The kinds of a source's columns, and which of them hold True and False or whole numbers alone by their types."""
     flags = {name for name, dtype in frame.dtypes.items() if dtype.name in ("bool", "boolean")}
+    whole = {name: dtype.name.lower() for name, dtype in frame.dtypes.items() if "int" in dtype.name.lower()}
     named = {"text": "flag", "number": "number of a flag"}
-    return {column.name: named[column.kind] if column.name in flags else column.kind for column in columns}
+    return {
+        column.name: named[column.kind]
+        if column.name in flags
+        else f"number {whole[column.name]}"
+        if column.kind == "number" and column.name in whole
+        else column.kind
+        for column in columns
+    }
 
 
 @st.composite
@@ -123,10 +131,14 @@ def domains(draw: st.DrawFn, column: str, kind: str) -> Domain:
         return Domain.categories(labels, column=column, other=draw(flag), missing=draw(flag))
     if kind == "number of a flag":
         return draw(domains(column, "number").filter(lambda domain: not isinstance(domain, CategoryDomain)))
-    if kind == "number":
+    if kind.startswith("number"):
         shape = draw(st.sampled_from(["integers", "intervals", "categories"]))
         if shape == "categories":
-            numbers = draw(st.lists(st.sampled_from([*WHOLE, 0.3, 0.1, "1/3", 2.5, 1e23]), min_size=1, unique=True))
+            known = [*WHOLE, 0.3, 0.1, "1/3", 2.5, 1e23]
+            if kind != "number":  # all other labels are refused
+                ends = np.iinfo(kind.removeprefix("number "))
+                known = [number for number in WHOLE if ends.min <= number <= ends.max]
+            numbers = draw(st.lists(st.sampled_from(known), min_size=1, unique=True))
             labels = [number if isinstance(number, str) else Fraction(repr(number)) for number in numbers]
             return Domain.categories(labels, column=column, other=draw(flag), missing=draw(flag))
         flags = {"underflow": draw(flag), "overflow": draw(flag), "missing": draw(flag)}
@@ -176,7 +188,8 @@ def questions(draw: st.DrawFn, kinds: dict[str, str]) -> Question:
             low, high = sorted(draw(st.lists(st.sampled_from(EDGES), min_size=2, max_size=2)))
             where[name] = draw(st.sampled_from([Between(low, high), Between(low=low), Between(high=high)]))
         else:
-            values = FLAGS.get(kinds[name], [0, 1, 3, 0.3, 1e23] if kinds[name] == "number" else TEXT[:-1])
+            figures = [0, 1, 3, 0.3, 1e23] if kinds[name] == "number" else [0, 1, 3]
+            values = FLAGS.get(kinds[name], figures if kinds[name].startswith("number") else TEXT[:-1])
             where[name] = draw(st.lists(st.sampled_from(values), min_size=1))
     return draw(of_a_part(Question.of(domain, where), kinds))
 
