@@ -34,7 +34,7 @@ class Turn(NamedTuple):
 
 
 def prepared(name: str, folder: Path) -> Work:
-    """What one turn does, in the version whose process this is. Everything before it is not timed."""
+    """The work of one turn, in the version whose process this is. Everything before it is not timed."""
     kind, _, rest = name.partition(" ")
     return MADE[kind](rest, folder)
 

@@ -1,6 +1,6 @@
 """A question that nobody planned, to a release of 2,000 bins: any subset, any range, all ranges at once, two answers.
 
-What is kept between questions is forgotten before each round, so that every line is that of a first question.
+Caches between questions are emptied before each round, so that every line is that of a first question.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def table(
 
 
 def apart(size: int, name: str, who: str = "") -> dict[str, float]:
-    """What a process of its own measures: of both, or the most memory of who is alone in it."""
+    """Measure in a process of its own: the seconds of both, or the most memory of the one that `who` names."""
     command = [sys.executable, "-m", "benchmarks.growth", str(size), name, *([who] if who else [])]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1])
     return dict(json.loads(done.stdout))

@@ -132,7 +132,7 @@ def table(jobs: dict[str, tuple[Contestant, ...]] = JOBS, rounds: tuple[int, int
 
 
 def written(folder: Path) -> dict[str, Path]:
-    """What both jobs read."""
+    """The data that both jobs read."""
     visits, flights = folder / "visits.csv", folder / "flights.csv"
     dv.datasets.doctor_visits()[["visits"]].to_csv(visits, index=False)
     dv.datasets.flights()[["aircraft", "destination"]].to_csv(flights, index=False)

@@ -1,4 +1,4 @@
-"""What a durable charge and its outcome cost, alone, late in a long ledger, and beside seven other kernels.
+"""The time of a durable charge and its outcome, alone, late in a long ledger, and beside seven other kernels.
 
 In an SQLite file, and on a PostgreSQL server of this machine, with its usual settings. TMPDIR chooses the disk.
 An old ledger is one of 100,000 entries; where this machine remembers it, opening reads what was written since.
@@ -92,7 +92,7 @@ def alone(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
 def aged(folder: Path, few: int, many: int, rounds: int) -> list[Measured]:
     """A session's ledger after years: what it costs to open, to go on, to count, to list and to keep.
 
-    It holds a release of 42 bins again and again. What this machine remembers of it lies beside it.
+    It holds a release of 42 bins again and again. This machine's memory of it lies beside it.
     """
     place, kept, state = folder / "old.ledger", folder / "state", os.environ.get("XDG_STATE_HOME")
     os.environ["XDG_STATE_HOME"] = str(kept)

@@ -1,4 +1,4 @@
-"""What a benchmark returns, and how contestants take turns."""
+"""Results of a benchmark, and how contestants take turns."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def opendp_threshold(size: int, scale: float, threshold: int) -> float:
 
 @functools.cache
 def scores(kind: str, size: int) -> np.ndarray:
-    """What is ranked: the same as in `top_k.py`."""
+    """The counts to rank: the same as in `top_k.py`."""
     if kind == "uniform":
         return np.arange(size, dtype=np.int64) * 7919 % 1000
     if kind == "power law":
@@ -122,7 +122,7 @@ def opendp_consistent_tree(k: int, leaves: int, listed: bool) -> float:
 
 @functools.cache
 def power_law(keys: int) -> dict[int, int]:
-    """What is embedded: the same as in `alp.py`."""
+    """The vector to embed: the same as in `alp.py`."""
     return {number * 42_949: min(1000, 8 * keys // (number * 7919 % keys + 1)) for number in range(keys)}
 
 

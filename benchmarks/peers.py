@@ -50,7 +50,7 @@ class Peers:
         )
 
     def ask(self, job: str, **arguments: Any) -> Any:
-        """What the job returns, in most cases the seconds it took."""
+        """The result of the job, in most cases the seconds it took."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"job": job, "arguments": arguments}) + "\n")

@@ -67,7 +67,7 @@ def starting(imports: int) -> list[Measured]:
 
 
 def installed() -> list[Measured]:
-    """What dpviz puts on a disk, alone and with everything that a bare install brings along."""
+    """The space that dpviz takes on a disk, alone and with everything that a bare install brings along."""
     package = Path(dv.__file__).parent
     size = sum(path.stat().st_size for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     bare = size + sum(map(placed, brought("dpviz") - {"dpviz"}))

@@ -154,6 +154,6 @@ def line(what: str, seconds: float, allowed: float) -> Measured:
 
 
 def run(code: str) -> Any:
-    """What a process of its own prints last."""
+    """The last line that a process of its own prints."""
     printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     return json.loads(printed.splitlines()[-1])

@@ -1,7 +1,7 @@
 """Stability over 100,000 keys that nobody declared, against OpenDP's threshold at the same scale. Processor time.
 
 Each starts from the keys' exact counts as it takes them: OpenDP from a dict, dpviz from the sorted labels and counts
-that an engine gives. What it takes to make these, from a dict and from a frame of rows, has lines of its own.
+that an engine gives. The time to make these, from a dict and from a frame of rows, has lines of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def table(size: int = SIZE, rows: int = ROWS, rounds: int = ROUNDS) -> list[Meas
 
 
 def counting(size: int, rows: int) -> list[Measured]:
-    """What the engine takes for rows of keys: the first question reads the column, the next ones find it read."""
+    """The engine's time for rows of keys: the first question reads the column, the next ones find it read."""
     keys = [f"key {number % size:07}" for number in range(rows)]
     numbers = np.random.default_rng(1).integers(0, 2**64, rows, dtype=np.uint64, endpoint=False)
     source = PandasSource(pd.DataFrame({"key": keys, "number": numbers}), name="rows")

@@ -5,7 +5,7 @@ its own measurements hand one over, and once as an array of the one type that it
 A fit, OpenDP's and `cumsum` are called twice in each turn, and the second call is timed.
 The float fit comes with a bound on its error, and NumPy's `cumsum` reads and writes as many doubles as the tree has
 nodes. "To answer" is the counts added up below all nodes, exact noise on each, the float fit of all and one range read
-exactly; the ledger is left out. What is kept of laws is forgotten before each range.
+exactly; the ledger is left out. Caches of distributions are emptied before each range.
 
 The flights are 334,264 real rows in a Parquet file; 127,026 of the 525,600 minutes of their year are not empty.
 DuckDB's own query is the same count, written directly and fetched as arrays; the release of that size has its counts
@@ -70,7 +70,7 @@ def table(
 
 
 def noisy(shape: Shape) -> NDArray[np.int64]:
-    """What OpenDP's tree holds, too: no fit depends on where the numbers come from."""
+    """The counts that OpenDP's tree holds, too: no fit depends on where the numbers come from."""
     return np.arange(shape.nodes, dtype=np.int64) * 7919 % 1000
 
 

@@ -82,7 +82,7 @@ Run: TypeAlias = Callable[[], Callable[[], object]]
 
 
 class Case(NamedTuple):
-    """What is timed on one set: our code after the grouping, and a whole release."""
+    """The work that is timed on one set: our code after the grouping, and a whole release."""
 
     after: Run
     whole: Run

@@ -184,7 +184,7 @@ class ReleaseFormat(DpvizError):
         rule : str
             The rule that the bytes break.
         value : object, default "something else"
-            What stands there, where that can be told.
+            The value found there, if it may be shown.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class Forbidden(DpvizError):
         rule : str
             The rule that the message breaks.
         value : object
-            What stands there, where that can be told.
+            The value found there, if it may be shown.
 
         Returns
         -------
@@ -238,7 +238,7 @@ class ReleaseInterrupted(Rendered, KeyboardInterrupt):
     message : str
         The whole sentence; it says what stays charged.
     value : str
-        What was interrupted.
+        The work that was interrupted.
     rule : str
         The rule that holds for charges.
     next_step : str

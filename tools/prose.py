@@ -14,6 +14,8 @@ OPENINGS = ("What", "Whatever", "Whoever", "So many", "So often", "That of which
 
 BEGINS = re.compile(rf"(?:{'|'.join(OPENINGS)}) .")
 PARAGRAPH = re.compile(r"\n\s*\n|\n-{3,}\n|\n\s*(?=[-*] )")
+DESCRIPTION = re.compile(r"^((?:( *)\S.*))\n(?=\2 +\S)", re.MULTILINE)
+"""A line before one that is indented more: the name and type before the description of a parameter."""
 FULL_STOP = re.compile(r"(?<=[.!?:;])\s+")
 
 
@@ -30,7 +32,7 @@ def sentences(text: str) -> Iterator[str]:
     iterator of str
         The sentences, each on one line.
     """
-    for paragraph in PARAGRAPH.split(text):
+    for paragraph in PARAGRAPH.split(DESCRIPTION.sub(r"\1\n\n", text)):
         yield from FULL_STOP.split(" ".join(paragraph.split()))
 
 

@@ -100,7 +100,7 @@ def of_combined(
     Parameters
     ----------
     combined : Combined
-        What `dpviz.combine` returned.
+        The answer that `dpviz.combine` returned.
     beta : number, default "0.05"
         How often an error bar may fail.
     theme : {"light", "dark"}

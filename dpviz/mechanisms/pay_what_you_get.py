@@ -170,7 +170,7 @@ class PayWhatYouGet(Parameters):
         Returns
         -------
         symbol_balance.SymbolsLeft
-            What is left, beside what was paid for.
+            The symbols and questions left, and those that were paid for.
 
         Raises
         ------

@@ -116,9 +116,9 @@ class Calibrated:
     variance : Fraction
         Of the law that is drawn.
     rho : Fraction
-        What this variance costs in zero-concentrated differential privacy, rounded up.
+        The price of this variance in zero-concentrated differential privacy, rounded up.
     rule : {"exact", "renyi"}
-        What proves that the price is enough.
+        The proof that the price is enough: the exact delta, or a Rényi order.
     """
 
     variance: Fraction
@@ -286,7 +286,7 @@ def delta_bounds(
     Parameters
     ----------
     moves : Moves
-        Of which the vector is one.
+        The moves that contain the vector.
     vector : (int, int)
         Squared length and greatest common divisor.
     variance : Fraction

@@ -83,6 +83,20 @@ def test_sentences_that_begin_with_a_clause_are_found_and_questions_are_none(roo
     ]
 
 
+def test_the_description_of_a_parameter_is_a_sentence_of_its_own() -> None:
+    text = """Charge it.
+
+    Parameters
+    ----------
+    body : mapping
+        What is charged for.
+    key : str
+        The digest of
+        What is no sentence here.
+    """
+    assert prose.hidden(text) == ["What is charged for."]
+
+
 def test_comments_of_scripts_are_read_and_their_texts_are_not(root: Path) -> None:
     assert prose.openings(root / "widgets/src") == [
         "src/kept.ts:1: What is drawn.",

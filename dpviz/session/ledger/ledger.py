@@ -89,7 +89,7 @@ class Ledger:
     remembers : bool, default True
         Whether this machine remembers how far the ledger had come.
     registry : Registry, optional
-        What this machine knows of earlier ledgers in the place or about the data set.
+        The memory of this machine about earlier ledgers in the place or about the data set.
     holds : callable, optional
         Knows what an answer says of its own price.
     """
@@ -477,7 +477,7 @@ class Ledger:
         key : str
             The digest of what is asked.
         body : mapping
-            What is charged for, all public.
+            The question, mechanism and price to charge, all public.
         admit : callable
             Pure: turns the totals so far into the next ones, or refuses.
         retry : bool, default False
@@ -546,7 +546,7 @@ class Ledger:
         key : str
             The digest of what is asked.
         body : mapping
-            What is asked, all public.
+            The question that is asked, all public.
         admit : callable
             Pure: turns the sub-account into the one after it, or refuses.
         retry : bool, default False
@@ -1288,7 +1288,7 @@ class Ledger:
         Returns
         -------
         Verification
-            What was verified of the copy.
+            The result of verifying the copy.
 
         Raises
         ------

@@ -93,7 +93,7 @@ class Entry(LedgerRecord):
     key : str
         The digest that the answer is found under.
     body : mapping
-        What was charged for; public.
+        The question, mechanism and price that were charged; public.
     status : str
         "pending": being drawn now, by this process where `mine`; "open": there to be used; "lost": charged, and nobody
         draws it any more; "done", "cancelled" or "failed". The charge counts at any status.
