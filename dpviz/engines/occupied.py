@@ -17,10 +17,10 @@ from dpviz.engines.reading import WIDE
 from dpviz.engines.text_order import text_order
 from dpviz.errors import ReleaseFailed
 from dpviz.model.domain import Domain, ProductDomain
-from dpviz.model.lines import BREAK, Lines
+from dpviz.model.lines import BREAK, Labels, Lines
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
-from dpviz.model.statistic import Batch, Shown, Visit, odd_answer, together
+from dpviz.model.statistic import Batch, Visit, odd_answer, together
 
 
 class Occupied(Unstored):
@@ -92,7 +92,7 @@ class TextBatch(Batch):
         return _objects(column), counts
 
     @classmethod
-    def to_show(cls, batches: Sequence[Self]) -> tuple[Shown, NDArray[np.int64]]:
+    def to_show(cls, batches: Sequence[Self]) -> tuple[Labels, NDArray[np.int64]]:
         """Of many keys Python makes no texts before somebody reads them. Arrow gives back the memory that this took:
         what follows uses another allocator, and a long answer takes much of both."""
         column, counts = _ordered(batches)

@@ -407,14 +407,14 @@ def _minus_log_share(beta: Fraction, two_sided: int, one_sided: int) -> Enclosur
         # 1 - together * s <= (1 - 2s)**two_sided * (1 - s)**one_sided <= (1 - s)**together, by the union bound and
         # 1 - 2s <= (1 - s)**2, so that s lies between these; a float may not hold such a beta.
         return _between(beta / together, beta / (together * (1 - beta)))
-    goal = float(log_bounds(1 - beta)[0])
+    log_goal = log_bounds(1 - beta)
+    goal = float(log_goal[0])
     guess = -math.expm1(goal / (two_sided + one_sided)) / 2
     for _ in range(12 if guess < NEAR_HALF else 0):
         value = two_sided * math.log1p(-2 * guess) + one_sided * math.log1p(-guess) - goal
         # Newton's step; the logarithm falls with s, and the guess stays below one half.
         slope = 2 * two_sided / (1 - 2 * guess) + one_sided / (1 - guess)
         guess = min(guess + value / slope, (guess + 0.5) / 2)
-    log_goal = log_bounds(1 - beta)
     slack = Fraction(1, 2**44)
     while True:
         low, high = Fraction(guess) * (1 - slack), min(Fraction(guess) * (1 + slack), Fraction(1, 2) - slack / 8)

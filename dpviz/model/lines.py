@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import lt
-from typing import Final, overload
+from typing import Final, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,10 @@ class Lines(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"<{len(self):,} texts>"
+
+
+Labels: TypeAlias = tuple[int, ...] | tuple[str, ...] | Lines
+"""The bins of a sparse answer: numbers of bins of a declared domain, or key texts."""
 
 
 protect_module(vars())

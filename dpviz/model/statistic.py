@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Unstored, protect_module
 from dpviz.errors import ReleaseFailed
-from dpviz.model.lines import Lines
+from dpviz.model.lines import Labels
 
 
 class StatisticKind(Enum):
@@ -104,7 +104,7 @@ class Batch(Unstored):
         return in_order(labels, np.concatenate([batch.counts for batch in batches]))
 
     @classmethod
-    def to_show(cls, batches: Sequence[Self]) -> tuple[Shown, NDArray[np.int64]]:
+    def to_show(cls, batches: Sequence[Self]) -> tuple[Labels, NDArray[np.int64]]:
         """The same as an answer holds it, once all of it may be seen."""
         labels, counts = cls.in_order(batches)
         return tuple(labels.tolist()), counts
@@ -112,9 +112,6 @@ class Batch(Unstored):
     def __repr__(self) -> str:
         return "<private counts of some bins>"
 
-
-Shown: TypeAlias = tuple[int, ...] | tuple[str, ...] | Lines
-"""Labels as an answer holds them."""
 
 Visit: TypeAlias = Callable[[Batch], None]
 """The action on each batch. It may raise, which ends the counting."""
@@ -191,7 +188,7 @@ def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]
     return _kind_of(batches).in_order(batches)
 
 
-def to_show(batches: Sequence[Batch]) -> tuple[Shown, NDArray[np.int64]]:
+def to_show(batches: Sequence[Batch]) -> tuple[Labels, NDArray[np.int64]]:
     """The same as an answer holds it, once all of it may be seen."""
     return _kind_of(batches).to_show(batches)
 

@@ -41,8 +41,8 @@ Topper = Callable[[pd.DataFrame, Question, Unit, int], Largest]
 
 
 def asked(source: Source, question: Question, unit: Unit, need: Need) -> Statistic:
-    """What the source counts. A label that no whole number of a column's type is, which it refuses before it looks at
-    any row, is left to `test_ruled_out.py`."""
+    """Count, and give an example up where the source refuses a label that no whole number of a column's type is:
+    `test_ruled_out.py` has those."""
     try:
         source.check(question, unit, need)
     except SchemaError as refused:

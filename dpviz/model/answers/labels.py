@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import lt
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.model.domain import Domain, IntegerDomain, ProductDomain
+from dpviz.model.lines import Labels as Labels
 from dpviz.model.lines import Lines
-
-Labels: TypeAlias = tuple[int, ...] | tuple[str, ...] | Lines
 
 TAKEN: Final = ("rank", "bin", "item", "value", "low", "high", "low_all", "high_all", "below", "below_all")
 """The columns of a frame that are no column of the data."""
@@ -33,12 +32,11 @@ def labels_of(stored: Mapping[str, Any], name: str) -> Labels:
 def label_columns(labels: Labels) -> dict[str, NDArray[Any]] | None:
     """Many labels as a column: numbers as they are; keys as a text in UTF-8, one key a line. None where a number takes
     more than 64 bits, or a key more than one line."""
-    lines = labels if isinstance(labels, Lines) else None
-    if lines is None:
-        numbers = [label for label in labels if isinstance(label, int)]
-        if numbers:
-            return {"labels": np.array(numbers, dtype=np.uint64)} if max(numbers) < 2**64 else None
-        lines = Lines.of([str(label) for label in labels])
+    if isinstance(labels, Lines):
+        return {"lines": labels.utf8}
+    if isinstance(labels[0], int):
+        return {"labels": np.array(labels, dtype=np.uint64)} if max(labels) < 2**64 else None
+    lines = Lines.of(labels)
     return None if lines is None else {"lines": lines.utf8}
 
 
