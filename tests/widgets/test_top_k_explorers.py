@@ -51,7 +51,7 @@ def test_public_rankings_come_from_teaching_one_for_each_limit() -> None:
     assert (rankings[1].column, rankings[1].nouns) == ("dest", "aircraft")
     said = sheet_of(dv.TopKExplorer(rankings, UNIT, k=2, kbar=4, max_bins=2))
     assert said["tables"]["none"]["labels"] == ["ORD", "ATL", "JFK", "BOS"]
-    assert said["badge"] == "public data · not a release"
+    assert said["badge"] == "public data · not a release · Each aircraft counts in at most 1 dest"
     assert said["axes"][4]["label"] == "Dests per aircraft"
     assert said["axes"][4]["grid"] == ["1", "2", "none"]
 
