@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tests.readme.sas import write_sas7bdat
+
 PAGE = Path(__file__).parents[2] / "docs" / "files.md"
 CODE = re.findall(r"^## (.+?)\n\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 LABELS = {"sex": {1: "female", 2: "male", 9: "not asked"}}
@@ -75,6 +77,17 @@ def test_a_section_runs_as_it_is_printed_and_counts_every_stay(folder: Path, nam
         "R": ([1, 1, 1], [2, 1, 0]),
     }
     assert (first.values, second.values) == expected[name]
+
+
+def test_the_section_of_sas_counts_the_other_form_alike(folder: Path) -> None:
+    write_sas7bdat(stays(), Path("stays.sas7bdat"))
+    code = dict(CODE)["SAS"].replace('read_xport("stays.xpt")', 'read_sas7bdat("stays.sas7bdat")')
+    assert "sas7bdat" in code
+    found: dict[str, Any] = {}
+    exec(code.replace('epsilon="2"', 'epsilon="200"').replace('epsilon="1"', 'epsilon="100"'), found)
+    first, second = found["session"].releases.values()
+    assert (first.values, second.values) == ([1, 2, 0], [2, 1, 1])
+    assert found["stays"]["ward"].tolist() == ["007", "12", "", "12"] and found["stays"]["age"].tolist()[3] == 999
 
 
 def test_the_versions_are_those_that_are_installed() -> None:
