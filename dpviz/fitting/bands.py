@@ -16,7 +16,7 @@ from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, from_mpfr, integer, probability
 from dpviz.fitting.isotonic import EXACT_FLOATS
-from dpviz.fitting.noises import Noise, Term
+from dpviz.fitting.noises import Noise, Term, refuse_noise
 from dpviz.fitting.sums import NoiseSum
 from dpviz.laws.gaussian import DiscreteGaussian
 
@@ -153,8 +153,14 @@ def largest_gap(noise: Noise, bins: int, gap: int) -> Enclosure:
     if gap <= 0:
         return Fraction(1), Fraction(1)
     with gmpy2.context(precision=PRECISION, emin=gmpy2.get_emin_min(), emax=gmpy2.get_emax_max()):
-        reach, at_most = _geometric(noise, bins) if isinstance(noise, Decay) else _other(noise, bins)
-        block = -(-reach // (BLOCKS if isinstance(noise, Decay) or reach < 16 * BLOCKS else FEW_BLOCKS))
+        if isinstance(noise, Decay):
+            (reach, at_most), blocks = _geometric(noise, bins), BLOCKS
+        elif isinstance(noise, DiscreteGaussian):
+            reach, at_most = _gaussian(noise, bins)
+            blocks = BLOCKS if reach < 16 * BLOCKS else FEW_BLOCKS
+        else:
+            refuse_noise(noise)
+        block = -(-reach // blocks)
         within, off, sums = [gmpy2.mpfr(0), gmpy2.mpfr(0)], gmpy2.mpfr(0), 0
         for start in range(-reach, reach + 1, block):
             (below, wide), (last, wider) = at_most(start - 1), at_most(start + block - 1)
@@ -182,7 +188,7 @@ def _geometric(decay: Decay, bins: int) -> tuple[int, AtMost]:
     return reach, lambda value: (1 - y ** (value + 1) / (1 + y) if value >= 0 else y**-value / (1 + y), none)
 
 
-def _other(law: DiscreteGaussian, bins: int) -> tuple[int, AtMost]:
+def _gaussian(law: DiscreteGaussian, bins: int) -> tuple[int, AtMost]:
     @cache
     def at_most(value: int) -> tuple[Any, Any]:
         low, high = (gmpy2.mpfr(gmpy2.mpq(end.numerator, end.denominator)) for end in law.cdf(value, PRECISION))

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Never, NoReturn, TypeAlias
 
 import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, Enclosure, integer
 from dpviz.fitting.transforms import Floats, Gaussian, Geometric, Transform
@@ -28,15 +28,32 @@ Noise: TypeAlias = Decay | DiscreteGaussian
 """The law of the noise on one count: two-sided geometric noise of this decay, or a discrete Gaussian."""
 
 
+def refuse_noise(noise: Never) -> NoReturn:
+    """Refuse a noise that is neither. The type is empty, so that mypy finds a dispatch that forgets one of `Noise`."""
+    raise ParameterError.of(
+        f"noise of the class {kind_of(noise)}",
+        "sums of noises are known for two-sided geometric and for discrete Gaussian noise",
+        "read single values, or give its law a linear error of its own",
+    )
+
+
 def law_of(noise: Noise) -> TwoSidedGeometric | DiscreteGaussian:
     """The law of one noise."""
-    return TwoSidedGeometric(noise) if isinstance(noise, Decay) else noise
+    if isinstance(noise, Decay):
+        return TwoSidedGeometric(noise)
+    if isinstance(noise, DiscreteGaussian):
+        return noise
+    refuse_noise(noise)
 
 
 @lru_cache(maxsize=256)
 def transform_of(noise: Noise) -> Transform:
     """The transforms of one noise."""
-    return Geometric(float_rate(noise)) if isinstance(noise, Decay) else Gaussian(noise)
+    if isinstance(noise, Decay):
+        return Geometric(float_rate(noise))
+    if isinstance(noise, DiscreteGaussian):
+        return Gaussian(noise)
+    refuse_noise(noise)
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,8 @@ class Term:
 
     def __post_init__(self) -> None:
         integer(self.count, "the number of noises", least=0)
+        if not isinstance(self.noise, Decay | DiscreteGaussian):
+            refuse_noise(self.noise)
         if type(self.weight) is not int and type(self.weight) is not Fraction:
             raise ParameterError.of(
                 self.weight, "a weight is a whole number or a Fraction", "write Fraction(1, 2) for a half"

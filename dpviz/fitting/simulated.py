@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from dpviz.boundary import error_boundary, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay
-from dpviz.fitting.noises import Noise
+from dpviz.fitting.noises import Noise, refuse_noise
 from dpviz.fitting.tree import Shape, Weighted
+from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.gaussian import discrete_gaussian
 from dpviz.noise.geometric import two_sided_geometric
@@ -81,7 +82,11 @@ def largest_errors(
 
 def sampler_of(noise: Noise) -> Sampler:
     """The sampler of this noise."""
-    return two_sided_geometric(noise) if isinstance(noise, Decay) else discrete_gaussian(noise.variance)
+    if isinstance(noise, Decay):
+        return two_sided_geometric(noise)
+    if isinstance(noise, DiscreteGaussian):
+        return discrete_gaussian(noise.variance)
+    refuse_noise(noise)
 
 
 @error_boundary

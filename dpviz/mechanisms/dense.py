@@ -254,7 +254,7 @@ class DenseBound(Bound):
     def rho_against(self, unit: Unit) -> Fraction | None:
         """Squared distances divide rho as they divide the variance."""
         noise = self.noise
-        if isinstance(noise, BoundNoise):
+        if not isinstance(noise, BoundGaussian):
             return None
         return noise.rho * unit.l2_squared(self.question.bins) / noise.l2_squared
 

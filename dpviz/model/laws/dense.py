@@ -12,7 +12,7 @@ import numpy as np
 
 from dpviz.boundary import protect_module
 from dpviz.exact import counted, whole
-from dpviz.fitting.noises import law_of
+from dpviz.fitting.noises import law_of, refuse_noise
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.model.answers import Answer, Reading, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
@@ -117,7 +117,9 @@ def bins_law(noise: NoiseLaw | GaussianNoise, clamps: bool, bins: int, n: int | 
     """The law of so many bins with this noise."""
     if isinstance(noise, GaussianNoise):
         return GaussianDenseLaw(noise, clamps, bins, n)
-    return DenseLaw(noise, clamps, bins, n)
+    if isinstance(noise, NoiseLaw):
+        return DenseLaw(noise, clamps, bins, n)
+    refuse_noise(noise)
 
 
 @dataclass(frozen=True)
