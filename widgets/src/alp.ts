@@ -4,8 +4,6 @@
  * The same as `dpviz/noise/alp.py` and `dpviz/fitting/unary.py`, against which it is tested; teaching data only.
  */
 
-import type { Draw } from "./sparse_sheets";
-
 const SCALE = 65_536;
 /** Two logarithms of likelihoods that differ by less are the same number, rounded in two ways. */
 const NEAR = 1e-9;
@@ -16,6 +14,12 @@ export interface Cell {
     flipped: boolean;
     /** The bit as it is stored. */
     bit: 0 | 1;
+}
+
+/** Random numbers of one seed: hash values for each key and column, and numbers for each column and bit. */
+interface Draw {
+    hash: readonly (readonly number[])[];
+    random: readonly (readonly number[])[];
 }
 
 export interface Setting {

@@ -3,7 +3,8 @@
 import { coverageChart, drawnOf, smallCoverage, type Drawn } from "./charts/coverage";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setOptions, setText, show, watchWidth } from "./dom";
-import { allAtOnce, anyOne, isCounted, misses, onePicked, spoken, type Lesson } from "./lesson";
+import type { Lesson } from "./lesson";
+import { allAtOnce, anyOne, isCounted, misses, onePicked, spoken } from "./lesson_draws";
 import type { SessionStore } from "./session_store";
 import { dataTable } from "./table";
 import { capital, often, shown } from "./words";

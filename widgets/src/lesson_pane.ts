@@ -2,7 +2,7 @@
 
 import type { Component } from "./component";
 import { copy, h, newId, setAttribute, setText, show } from "./dom";
-import { isCounted } from "./lesson";
+import { isCounted } from "./lesson_draws";
 import { isList } from "./measures";
 import { undeclared } from "./panel";
 import type { SessionStore } from "./session_store";

@@ -8,7 +8,6 @@
 
 import { besideMessage, withColumns } from "./columns";
 import { exact, fields, file, flag, list, Malformed, maybe, Newer, oneOf, shape, share, table, text, versionUpTo, whole, wrong, type Read, type Reader } from "./readers";
-import { brought } from "./result_view";
 
 export const VERSION = 1;
 const SHEET_VERSION = 2;
@@ -367,13 +366,20 @@ export function isOlder(state: Stamped, than: Stamped | null): boolean {
 
 type Stamped = { kernel: string; serial: string | null };
 
+const CHECKS = new Map<string, (result: Result) => unknown>();
+
+/** Have results of this kind checked as soon as they are read. */
+export function checkResults(kind: string, check: (result: Result) => unknown): void {
+    CHECKS.set(kind, check);
+}
+
 /** A result, checked by the view of its kind where that comes with this program; else when its view has come. */
 export function readResult(value: unknown): Result {
     const content = withColumns(fields(decode(value), "result"));
     const head = readHead(content, "result");
     if (!head.betas.includes(head.beta)) wrong("result.beta", "one of its betas");
     const result = { ...head, content };
-    brought(head.kind)?.read(result);
+    CHECKS.get(head.kind)?.(result);
     return result;
 }
 

@@ -6,7 +6,7 @@
  */
 
 import type { Offline } from "./carried";
-import type { AskStored, Further, ReadPoints, Result } from "./protocol";
+import { checkResults, type AskStored, type Further, type ReadPoints, type Result } from "./protocol";
 
 /** One answer on the page, drawn by the view of its kind. */
 export interface Drawing {
@@ -69,7 +69,10 @@ const BROUGHT = new Map<string, ResultView>();
 
 /** Make the views known that come with this program. */
 export function bring(...views: readonly ResultView<any>[]): void {
-    for (const view of views) BROUGHT.set(view.kind, view);
+    for (const view of views) {
+        BROUGHT.set(view.kind, view);
+        checkResults(view.kind, (result) => view.read(result));
+    }
 }
 
 /** The view that came with this program for answers of this kind. */

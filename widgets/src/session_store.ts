@@ -10,7 +10,7 @@ import { compare, equal, exactly, morePrivate, parse, times, ZERO, type Fraction
 import { news } from "./following";
 import { hand } from "./hand";
 import { LOST, SUPERSEDED, type Heed } from "./kernel";
-import { Lessons } from "./lesson";
+import { Lessons } from "./lesson_draws";
 import { barOf, isList, phrase, signed, slowness } from "./measures";
 import {
     decode,

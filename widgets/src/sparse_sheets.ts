@@ -68,7 +68,6 @@ const readAnatomyShape = shape({
 export type Traded = Read<typeof readTraded>;
 export type TradeoffPoint = Read<typeof readTradeoffPoint>;
 export type TradeoffSheet = Read<typeof readTradeoffShape>;
-export type Draw = Read<typeof readDraw>;
 export type AnatomyPoint = Read<typeof readAnatomyPoint>;
 export type AnatomySheet = Read<typeof readAnatomyShape>;
 

@@ -3,7 +3,7 @@
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "./component";
 import { h, newId, setAttribute, setText, show } from "./dom";
-import { isCounted } from "./lesson";
+import { isCounted } from "./lesson_draws";
 import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { orderPane } from "./order_pane";

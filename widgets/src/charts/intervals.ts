@@ -1,7 +1,6 @@
 /** A released value with its two bars, cut where the domain ends: exact for words, approximate for marks. */
 
 import { add, compare, exactly, format, subtract, type Fraction } from "../exact";
-import type { Counted } from "../counted";
 
 export interface Clamp {
     low: Fraction | null;
@@ -16,8 +15,8 @@ export interface Interval {
     highCut: boolean;
 }
 
-export function clampOf(result: Pick<Counted, "clamp">): Clamp {
-    const { low, high } = result.clamp;
+/** The ends of the domain, as an answer writes them. */
+export function clampOf({ clamp: { low, high } }: { clamp: { low: string | null; high: string | null } }): Clamp {
     return { low: low === null ? null : exactly(low), high: high === null ? null : exactly(high) };
 }
 
