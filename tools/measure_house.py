@@ -154,7 +154,7 @@ MEASURES = (
     Measure("comment lines", comment_lines, 0.6, 3, " %", more_is_better=True),
     Measure("members of the largest protocol", largest_protocol, 54, 15),
     Measure("class names defined more than once", repeated_class_names, 22, 0),
-    Measure("files in widgets/src itself", flat_files, 109, 20),
+    Measure("files in widgets/src itself", flat_files, 0, 0),
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),
     Measure("words of README", words("README.md"), 3962, 3000),
     Measure("words of CHANGELOG", words("CHANGELOG.md"), 2000, 2000),

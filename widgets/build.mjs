@@ -12,7 +12,7 @@ const options = {
     absWorkingDir: here,
     entryNames: "[name]",
     outdir: process.argv[2] ?? out,
-    alias: { "d3-interpolate": join(here, "src", "interpolate.ts"), "d3-format": join(here, "src", "no_format.ts") },
+    alias: { "d3-interpolate": join(here, "src", "numbers", "interpolate.ts"), "d3-format": join(here, "src", "numbers", "no_format.ts") },
     bundle: true,
     format: "esm",
     target: ["es2022", "chrome111", "firefox113", "safari16.4"],
@@ -27,18 +27,18 @@ const options = {
 const result = await build({
     ...options,
     entryPoints: [
-        { in: "src/loader.ts", out: "loader" },
-        { in: "src/workbench_program.ts", out: "workbench" },
-        { in: "src/lesson_program.ts", out: "lesson" },
-        { in: "src/sub_session_program.ts", out: "tape" },
-        { in: "src/explorers_program.ts", out: "explorers" },
-        { in: "src/sparse_program.ts", out: "sparse" },
-        { in: "src/sampling_program.ts", out: "sampling" },
-        { in: "src/report_program.ts", out: "report" },
-        { in: "src/report_explorers_program.ts", out: "report-explorers" },
-        { in: "src/report_sparse_program.ts", out: "report-sparse" },
-        { in: "src/report_sampling_program.ts", out: "report-sampling" },
-        { in: "src/report_all_program.ts", out: "report-all" },
+        { in: "src/programs/loader.ts", out: "loader" },
+        { in: "src/programs/workbench.ts", out: "workbench" },
+        { in: "src/programs/lesson.ts", out: "lesson" },
+        { in: "src/programs/sub_session.ts", out: "tape" },
+        { in: "src/programs/explorers.ts", out: "explorers" },
+        { in: "src/programs/sparse.ts", out: "sparse" },
+        { in: "src/programs/sampling.ts", out: "sampling" },
+        { in: "src/programs/report.ts", out: "report" },
+        { in: "src/programs/report_explorers.ts", out: "report-explorers" },
+        { in: "src/programs/report_sparse.ts", out: "report-sparse" },
+        { in: "src/programs/report_sampling.ts", out: "report-sampling" },
+        { in: "src/programs/report_all.ts", out: "report-all" },
         { in: "src/styles/widgets.css", out: "widgets" },
         { in: "src/styles/report.css", out: "report" },
     ],
@@ -46,14 +46,14 @@ const result = await build({
 
 /** The kinds of answers that dpviz draws: one file each. Some views come with the programs, the others as bundles. */
 const views = readdirSync(join(here, "src", "views")).map((name) => name.replace(/\.ts$/, "")).sort();
-const brought = readFileSync(join(here, "src", "built_in_views.ts"), "utf8");
-const kinds = views.map((name) => [name, brought.includes(`"./views/${name}"`) ? "program" : "bundle"]);
+const brought = readFileSync(join(here, "src", "page", "built_in_views.ts"), "utf8");
+const kinds = views.map((name) => [name, brought.includes(`"../views/${name}"`) ? "program" : "bundle"]);
 writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(Object.fromEntries(kinds))}\n`);
 
 /** The modules that a report's program lends to views, by their names in `shared.ts`. */
 const LENT = new Map(
-    [...readFileSync(join(here, "src", "shared.ts"), "utf8").matchAll(/^import \* as (\w+) from "(.+)";$/gm)].map(
-        ([, name, path]) => [path.startsWith(".") ? join(here, "src", `${path}.ts`) : path, name],
+    [...readFileSync(join(here, "src", "page", "shared.ts"), "utf8").matchAll(/^import \* as (\w+) from "(.+)";$/gm)].map(
+        ([, name, path]) => [path.startsWith(".") ? join(here, "src", "page", `${path}.ts`) : path, name],
     ),
 );
 

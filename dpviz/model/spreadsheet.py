@@ -10,7 +10,7 @@ A cell of text is written by three rules, of which each can be taken back, so th
 3. A text that holds a comma, a quotation mark or `#`, begins or ends with a blank, or is empty, stands in quotes.
 
 `plain` takes the first two away again; the quotes are the reader's. `tests/model/cells.json` lists cases, which the
-page's own writer (`widgets/src/saving.ts`) is tested with, too.
+page's own writer (`widgets/src/answers/saving.ts`) is tested with, too.
 """
 
 from __future__ import annotations

@@ -26,15 +26,15 @@ SHOWN = (
 """What shows or checks the measures of a plan: it asks no error model for one of its own choice."""
 
 PAGE = (
-    "measures.ts",
-    "plan_pane.ts",
-    "epsilon_field.ts",
+    "wording/measures.ts",
+    "workbench/plan_pane.ts",
+    "workbench/epsilon_field.ts",
     "charts/curve.ts",
-    "sheets.ts",
-    "mechanism_comparison.ts",
-    "session_store.ts",
-    "sub_session_store.ts",
-    "sub_session_view.ts",
+    "protocol/sheets.ts",
+    "explorers/mechanism_comparison.ts",
+    "stores/session_store.ts",
+    "stores/sub_session_store.ts",
+    "workbench/sub_session_view.ts",
 )
 ASKED = {"one_bin", "all_bins", "listed", "rank", "look_ups", "total_variation"}
 

@@ -1,6 +1,6 @@
 /** The view of means of neighbouring bins: a bundle of its own, which brings nothing of the page along. */
 
-import type { Guest } from "../../widgets/src/guest_views";
+import type { Guest } from "../../widgets/src/answers/guest_views";
 
 interface Row {
     label: string;

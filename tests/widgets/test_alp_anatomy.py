@@ -60,7 +60,7 @@ def vectors() -> list[dict[str, Any]]:
 
 
 def test_the_page_is_tested_against_the_estimators_that_read_a_release() -> None:
-    # the page's tests hold widgets/src/alp.ts to this file; written by `json.dumps(vectors())`
+    # the page's tests hold widgets/src/numbers/alp.ts to this file; written by `json.dumps(vectors())`
     assert ANSWERS == vectors()
     assert ANSWERS[0]["estimates"]["paper"] == "4"
     assert sum(one["estimates"]["paper"] != one["estimates"]["likelihood"] for one in ANSWERS) > 10

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import answers from "../fixtures/alp.json";
-import { estimateOf, peaksOf, placeOf, rowOf, tableOf, walkOf, type Setting } from "../src/alp";
-import { Malformed } from "../src/readers";
-import { readAnatomy } from "../src/sparse_sheets";
+import { estimateOf, peaksOf, placeOf, rowOf, tableOf, walkOf, type Setting } from "../src/numbers/alp";
+import { Malformed } from "../src/protocol/readers";
+import { readAnatomy } from "../src/protocol/sparse_sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 
 const fraction = (text: string): number => {

@@ -1,12 +1,12 @@
 /** Bars that a reader picks are added up or compared by the kernel: by mouse, by keyboard, by name; the latest wins. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { NO_KERNEL, valueText } from "../src/asking";
-import { bring } from "../src/result_view";
+import { NO_KERNEL, valueText } from "../src/answers/asking";
+import { bring } from "../src/answers/result_view";
 import { queriesView } from "../src/views/queries";
 import { ranksView } from "../src/views/ranks";
 import { treeView } from "../src/views/tree";
-import { reach, spread } from "../src/words";
+import { reach, spread } from "../src/wording/words";
 import { Host, press, render, result, settle, sheet, type Shown } from "./host";
 
 bring(treeView, ranksView, queriesView);

@@ -1,7 +1,7 @@
 import { deflateSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { Opened } from "../src/board";
-import { unpacked } from "../src/packed";
+import { Opened } from "../src/page/board";
+import { unpacked } from "../src/protocol/packed";
 import { Host } from "./host";
 
 /** What `dpviz/widgets/packing.py` makes of a long text, as a page gets it. */

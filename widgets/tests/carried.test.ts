@@ -2,13 +2,13 @@
 
 import { beforeEach, expect, test, vi } from "vitest";
 import vectors from "../fixtures/carried.json";
-import { keyedDigest } from "../src/blake2b";
-import { offline } from "../src/carried";
-import { floor, nearest } from "../src/carried_keys";
-import { exactly, format, typedLabel } from "../src/exact";
-import { readReport } from "../src/protocol";
-import { draw } from "../src/report";
-import { RELEASES } from "../src/report_releases";
+import { keyedDigest } from "../src/numbers/blake2b";
+import { offline } from "../src/offline/carried";
+import { floor, nearest } from "../src/offline/carried_keys";
+import { exactly, format, typedLabel } from "../src/numbers/exact";
+import { readReport } from "../src/protocol/protocol";
+import { draw } from "../src/report/report";
+import { RELEASES } from "../src/report/report_releases";
 import { enter, result, settle } from "./host";
 
 type Row = { point: string[]; value: string; low: string; high: string; known: string; rule: string };

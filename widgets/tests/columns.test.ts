@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "vitest";
-import { beside, listOf, numbers, rowOf, texts, withColumns, type Numbers } from "../src/columns";
-import { exactly } from "../src/exact";
-import { readMessage, readReport, readResult } from "../src/protocol";
-import { Malformed } from "../src/readers";
+import { beside, listOf, numbers, rowOf, texts, withColumns, type Numbers } from "../src/protocol/columns";
+import { exactly } from "../src/numbers/exact";
+import { readMessage, readReport, readResult } from "../src/protocol/protocol";
+import { Malformed } from "../src/protocol/readers";
 import { Marks } from "../src/charts/histogram";
-import { counted, findingOf } from "../src/counted";
+import { counted, findingOf } from "../src/wording/counted";
 import { Host, render, result, sheet, state, type Shown } from "./host";
 
 const MOST = 2n ** 63n - 1n;

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import answers from "../fixtures/consistency.json";
 import { boxesChart } from "../src/charts/boxes";
 import { isotonicChart, type Isotonic } from "../src/charts/isotonic";
-import { brokenSums, falls, fitTree, pool, pooled, spanOf, squaredError, totals, treeOf } from "../src/consistency";
-import { exactly, format, fraction } from "../src/exact";
-import { Malformed } from "../src/readers";
-import { readConsistency } from "../src/sheets";
+import { brokenSums, falls, fitTree, pool, pooled, spanOf, squaredError, totals, treeOf } from "../src/numbers/consistency";
+import { exactly, format, fraction } from "../src/numbers/exact";
+import { Malformed } from "../src/protocol/readers";
+import { readConsistency } from "../src/protocol/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 
 const NODES = 40;

@@ -11,7 +11,7 @@ import {
     parse,
     subtract,
     times,
-} from "../src/exact";
+} from "../src/numbers/exact";
 
 test("decimals, fractions, exponents and a true minus sign are read exactly", () => {
     expect(parse("0.1")).toEqual(fraction(1n, 10n));

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { readsAxis, readsChart } from "../src/charts/reads";
-import { orderOf, tablesOf, tallyOf } from "../src/comparison_draws";
-import { Explorer } from "../src/explorer";
-import { LETTERS } from "../src/letters";
-import { Malformed } from "../src/readers";
-import { readComparison, readSampler, type SamplerSheet } from "../src/sheets";
+import { orderOf, tablesOf, tallyOf } from "../src/protocol/comparison_draws";
+import { Explorer } from "../src/explorers/explorer";
+import { LETTERS } from "../src/numbers/letters";
+import { Malformed } from "../src/protocol/readers";
+import { readComparison, readSampler, type SamplerSheet } from "../src/protocol/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 
 const GRIDS: Record<string, string[]> = {

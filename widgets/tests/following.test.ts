@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import subSessionJson from "../fixtures/tape.json";
-import { news, raised } from "../src/following";
-import { readState } from "../src/protocol";
-import { clock } from "../src/words";
+import { news, raised } from "../src/stores/following";
+import { readState } from "../src/protocol/protocol";
+import { clock } from "../src/wording/words";
 import { Host, press, render, settle, state, type Shown } from "./host";
 
 let shown: Shown;

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { moved } from "../src/charts/multiples";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { groupedView, MOST_BARS, MOST_PANELS } from "../src/views/grouped";
 import { Host, press, render, result, type Shown } from "./host";
 

@@ -1,11 +1,11 @@
 /** A view that comes as a bundle of its own draws the answers of its kind, and takes nothing with it where it fails. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Views, type Guest } from "../src/guest_views";
-import { readReport } from "../src/protocol";
-import { draw } from "../src/report";
-import { RELEASES } from "../src/report_releases";
-import workbench from "../src/workbench_program";
+import { Views, type Guest } from "../src/answers/guest_views";
+import { readReport } from "../src/protocol/protocol";
+import { draw } from "../src/report/report";
+import { RELEASES } from "../src/report/report_releases";
+import workbench from "../src/programs/workbench";
 import { Host, result, settle, type Shown } from "./host";
 
 interface Ranges {

@@ -3,13 +3,13 @@
 import sheetJson from "../fixtures/sheet.json";
 import stateJson from "../fixtures/state.json";
 import resultJson from "../fixtures/result.json";
-import explorers from "../src/explorers_program";
-import type { Model, Program } from "../src/host";
-import lesson from "../src/lesson_program";
-import sampling from "../src/sampling_program";
-import sparse from "../src/sparse_program";
-import subSession from "../src/sub_session_program";
-import workbench from "../src/workbench_program";
+import explorers from "../src/programs/explorers";
+import type { Model, Program } from "../src/page/host";
+import lesson from "../src/programs/lesson";
+import sampling from "../src/programs/sampling";
+import sparse from "../src/programs/sparse";
+import subSession from "../src/programs/sub_session";
+import workbench from "../src/programs/workbench";
 
 export const sheet = (): typeof sheetJson => structuredClone(sheetJson);
 export const state = (): typeof stateJson => structuredClone(stateJson);

@@ -3,7 +3,7 @@ import * as d3 from "d3-interpolate";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import * as ours from "../src/interpolate";
+import * as ours from "../src/numbers/interpolate";
 
 test("numbers are interpolated as d3 does", () => {
     for (const t of [0, 0.1, 1 / 3, 0.5, 0.999, 1]) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Malformed } from "../src/readers";
-import { readIsotonic } from "../src/sheets";
+import { Malformed } from "../src/protocol/readers";
+import { readIsotonic } from "../src/protocol/sheets";
 import { Host, press, render, settle, type Shown } from "./host";
 
 const GRIDS: Record<string, string[]> = { family: ["half", "equal"], n: ["4", "6"], epsilon: ["0.1", "1"], seed: ["1", "2"] };

@@ -1,12 +1,12 @@
 /** What comes late, in another order, after a change of mind or after the kernel was given up: it undoes nothing of the reader's. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { save } from "../src/dom";
-import { Explorer } from "../src/explorer";
-import { RangeStore } from "../src/range_store";
-import { SessionStore } from "../src/session_store";
-import type { Point, Sheet } from "../src/sheets";
-import { SubSessionStore } from "../src/sub_session_store";
+import { save } from "../src/dom/dom";
+import { Explorer } from "../src/explorers/explorer";
+import { RangeStore } from "../src/stores/range_store";
+import { SessionStore } from "../src/stores/session_store";
+import type { Point, Sheet } from "../src/protocol/sheets";
+import { SubSessionStore } from "../src/stores/sub_session_store";
 import tape from "../fixtures/tape.json";
 import { enter, Host, press, render, result, settle, sheet, state, type Asked, type Shown } from "./host";
 

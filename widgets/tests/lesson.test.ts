@@ -1,7 +1,7 @@
 /** A lesson on the page: draws beside the truth, which is public, what they miss in words, and how a reader walks through them. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readLesson } from "../src/lesson";
+import { readLesson } from "../src/protocol/lesson";
 import { Host, render, result, settle, sheet, state, type Shown } from "./host";
 
 let shown: Shown;

@@ -2,12 +2,12 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import answers from "../fixtures/limited.json";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { histogramView } from "../src/views/histogram";
 import { rankedView } from "../src/views/ranked";
 import { ranksView } from "../src/views/ranks";
-import { tableOf } from "../src/saving";
-import { readResult } from "../src/protocol";
+import { tableOf } from "../src/answers/saving";
+import { readResult } from "../src/protocol/protocol";
 import { Host, press, render, settle, type Shown } from "./host";
 
 bring(histogramView, rankedView, ranksView);

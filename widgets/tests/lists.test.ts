@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import listJson from "../fixtures/list.json";
 import sheetJson from "../fixtures/list-sheet.json";
 import { cellList, unused, valuedList } from "../src/charts/ranked";
-import { headline, phrase } from "../src/measures";
-import { readResult, readSheet } from "../src/protocol";
-import { Malformed } from "../src/readers";
-import { ordinal } from "../src/words";
+import { headline, phrase } from "../src/wording/measures";
+import { readResult, readSheet } from "../src/protocol/protocol";
+import { Malformed } from "../src/protocol/readers";
+import { ordinal } from "../src/wording/words";
 import { enter, Host, render, result as histogramJson, settle, sheet, state, type Shown } from "./host";
 
 let shown: Shown | null = null;

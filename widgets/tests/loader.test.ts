@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import loader from "../src/loader";
+import loader from "../src/programs/loader";
 import { Host } from "./host";
 
 test.each([

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { heatMap, top, type HeatMap } from "../src/charts/heat_map";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { marginalsView } from "../src/views/marginals";
 import { Host, press, render, result, type Shown } from "./host";
 

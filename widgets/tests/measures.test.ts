@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { headline, phrase, signed, signOf, tipOf } from "../src/measures";
-import { readSheet } from "../src/protocol";
-import { Malformed, Newer } from "../src/readers";
-import { kindOf } from "../src/words";
+import { headline, phrase, signed, signOf, tipOf } from "../src/wording/measures";
+import { readSheet } from "../src/protocol/protocol";
+import { Malformed, Newer } from "../src/protocol/readers";
+import { kindOf } from "../src/wording/words";
 import { enter, Host, render, sheet, type Shown } from "./host";
 
 let shown: Shown | null = null;

@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import subSessionJson from "../fixtures/tape.json";
-import { panelOf } from "../src/panel";
-import { stage } from "../src/purchase";
-import { SessionStore } from "../src/session_store";
-import { SubSessionStore } from "../src/sub_session_store";
+import { panelOf } from "../src/workbench/panel";
+import { stage } from "../src/stores/purchase";
+import { SessionStore } from "../src/stores/session_store";
+import { SubSessionStore } from "../src/stores/sub_session_store";
 import { Host, result, settle, state, type Asked } from "./host";
 
 type Message = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { panelOf, type Panel } from "../src/panel";
-import { SessionStore } from "../src/session_store";
+import { panelOf, type Panel } from "../src/workbench/panel";
+import { SessionStore } from "../src/stores/session_store";
 import { sheet, state } from "./host";
 
 /** A store with a kernel that is there and says nothing. */

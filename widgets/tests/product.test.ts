@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { powerOfTwo } from "../src/charts/falling";
-import { Malformed } from "../src/readers";
-import { readProduct } from "../src/sampling_sheets";
+import { Malformed } from "../src/protocol/readers";
+import { readProduct } from "../src/protocol/sampling_sheets";
 import { Host, press, render, type Shown } from "./host";
 
 const GRIDS: Record<string, string[]> = { preset: ["halving", "rare"], n: ["1000", "10000"], rho: ["0.1", "0.5"], noise: ["repaired", "paper"], seed: ["1", "2"] };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { counted } from "../src/counted";
-import { readMessage, readResult, readSheet, readState } from "../src/protocol";
-import { Malformed, Newer } from "../src/readers";
+import { counted } from "../src/wording/counted";
+import { readMessage, readResult, readSheet, readState } from "../src/protocol/protocol";
+import { Malformed, Newer } from "../src/protocol/readers";
 import { result, sheet, state } from "./host";
 
 test("what the kernel writes is read, as text or as an object", () => {

@@ -1,8 +1,8 @@
 /** Every order of messages about a purchase, up to five, and what holds after each of them. */
 
 import { expect, test } from "vitest";
-import type { Refusal, Running } from "../src/protocol";
-import { advance, IDLE, isOpen, stage, type Ending, type End, type Message, type Purchase } from "../src/purchase";
+import type { Refusal, Running } from "../src/protocol/protocol";
+import { advance, IDLE, isOpen, stage, type Ending, type End, type Message, type Purchase } from "../src/stores/purchase";
 
 type P = Purchase<string, string>;
 type M = Message<string, string>;

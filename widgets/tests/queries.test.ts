@@ -1,7 +1,7 @@
 /** Answers to a list of queries: a row each, what was drawn and what fits, with intervals, and which sums hold. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { queriesView } from "../src/views/queries";
 import { Host, render, result, type Shown } from "./host";
 

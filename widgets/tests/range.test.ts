@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { icicleChart } from "../src/charts/icicle";
 import { overviewChart } from "../src/charts/overview";
 import { whiskersChart, type Whisker } from "../src/charts/whiskers";
-import { SNAPPED } from "../src/range_store";
-import { Malformed } from "../src/readers";
-import { readRange } from "../src/sheets";
+import { SNAPPED } from "../src/stores/range_store";
+import { Malformed } from "../src/protocol/readers";
+import { readRange } from "../src/protocol/sheets";
 import { Host, press, render, settle, type Shown } from "./host";
 
 const BINS = 80;

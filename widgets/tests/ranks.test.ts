@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import { readResult } from "../src/protocol";
-import { bring } from "../src/result_view";
+import { readResult } from "../src/protocol/protocol";
+import { bring } from "../src/answers/result_view";
 import { ranksView } from "../src/views/ranks";
 import { Host, render, result, type Shown } from "./host";
 

@@ -1,7 +1,7 @@
 /** A drawn record: its labels by column, what further records cost, how they are drawn, and no level to choose. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { recordView } from "../src/views/record";
 import { Host, render, result, settle, type Shown } from "./host";
 

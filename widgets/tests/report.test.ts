@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from "vitest";
 import healthJson from "../fixtures/health.json";
-import "../src/built_in_views";
-import { EXPLORERS } from "../src/explorers";
-import { PAPER } from "../src/dom";
-import { draw as drawn } from "../src/report";
-import { RELEASES } from "../src/report_releases";
-import { readReport, type Report } from "../src/protocol";
-import { dataTable } from "../src/table";
+import "../src/page/built_in_views";
+import { EXPLORERS } from "../src/explorers/explorers";
+import { PAPER } from "../src/dom/dom";
+import { draw as drawn } from "../src/report/report";
+import { RELEASES } from "../src/report/report_releases";
+import { readReport, type Report } from "../src/protocol/protocol";
+import { dataTable } from "../src/dom/table";
 import { press, result, sheet } from "./host";
 
 const EVIL = "</script><img src=x onerror=alert(1)>";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { above, below, powers } from "../src/powers";
-import { Malformed } from "../src/readers";
-import { readSampling } from "../src/sampling_sheets";
+import { above, below, powers } from "../src/wording/powers";
+import { Malformed } from "../src/protocol/readers";
+import { readSampling } from "../src/protocol/sampling_sheets";
 import { Host, press, render, settle, type Shown } from "./host";
 
 const ALPHAS = [0.001, 0.05, 0.3];

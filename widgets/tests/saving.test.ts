@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cell, headOf } from "../src/saving";
+import { cell, headOf } from "../src/answers/saving";
 import { result } from "./host";
 
 const CASES = JSON.parse(readFileSync(join(__dirname, "../../tests/model/cells.json"), "utf8")) as { text: string; cell: string }[];

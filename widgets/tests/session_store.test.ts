@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { panelOf } from "../src/panel";
-import type { HostStatus } from "../src/kernel";
-import { SessionStore, leave, acquire } from "../src/session_store";
+import { panelOf } from "../src/workbench/panel";
+import type { HostStatus } from "../src/protocol/kernel";
+import { SessionStore, leave, acquire } from "../src/stores/session_store";
 import { Host, render, result, settle, sheet, state } from "./host";
 
 let host: Host;

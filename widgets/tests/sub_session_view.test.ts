@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import listJson from "../fixtures/list.json";
 import subSessionJson from "../fixtures/tape.json";
 import { gaugeChart, questionCells } from "../src/charts/symbol_gauge";
-import { Malformed, Newer } from "../src/readers";
-import { readSubSession, told, type Row } from "../src/sub_session_store";
+import { Malformed, Newer } from "../src/protocol/readers";
+import { readSubSession, told, type Row } from "../src/stores/sub_session_store";
 import { Host, press, render, type Shown } from "./host";
 
 let shown: Shown;

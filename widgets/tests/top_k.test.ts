@@ -3,9 +3,9 @@ import { anatomyChart, type Anatomy } from "../src/charts/anatomy";
 import { inclusionChart } from "../src/charts/inclusion";
 import { lengthsChart } from "../src/charts/lengths";
 import { linesChart } from "../src/charts/lines";
-import { Explorer } from "../src/explorer";
-import { Malformed } from "../src/readers";
-import { readComposition, readTopK } from "../src/sheets";
+import { Explorer } from "../src/explorers/explorer";
+import { Malformed } from "../src/protocol/readers";
+import { readComposition, readTopK } from "../src/protocol/sheets";
 import { enter, Host, press, render, settle, type Shown } from "./host";
 
 type At = Record<string, string>;

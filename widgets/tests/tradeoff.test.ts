@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { bitsText, valueAt } from "../src/charts/tradeoff";
-import { Malformed } from "../src/readers";
-import { readTradeoff } from "../src/sparse_sheets";
+import { Malformed } from "../src/protocol/readers";
+import { readTradeoff } from "../src/protocol/sparse_sheets";
 import { Host, render, settle, type Shown } from "./host";
 
 const GRIDS: Record<string, string[]> = {

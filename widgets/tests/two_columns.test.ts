@@ -2,9 +2,9 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { groupedBars, MOST_BESIDE } from "../src/charts/grouped_bars";
-import { bring } from "../src/result_view";
+import { bring } from "../src/answers/result_view";
 import { productView } from "../src/views/product";
-import { inRows } from "../src/walk";
+import { inRows } from "../src/answers/walk";
 import { Host, press, render, result, type Shown } from "./host";
 
 bring(productView);

@@ -1,10 +1,10 @@
 /** An answer of a kind that this page has no view for is told in words, and never drawn as another. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { readReport, readResult } from "../src/protocol";
-import { Malformed } from "../src/readers";
-import { draw } from "../src/report";
-import { RELEASES } from "../src/report_releases";
+import { readReport, readResult } from "../src/protocol/protocol";
+import { Malformed } from "../src/protocol/readers";
+import { draw } from "../src/report/report";
+import { RELEASES } from "../src/report/report_releases";
 import { Host, render, result, type Shown } from "./host";
 
 const later = (): Record<string, unknown> => ({

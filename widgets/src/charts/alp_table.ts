@@ -1,7 +1,7 @@
 /** A table of ALP's bits, the row of one key under it, and the climb over that row: one picture on shared columns. */
 
-import { s } from "../dom";
-import type { Cell } from "../alp";
+import { s } from "../dom/dom";
+import type { Cell } from "../numbers/alp";
 import { label, line, px, svg, tickText } from "./frame";
 
 export interface AlpTable {

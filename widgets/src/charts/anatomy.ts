@@ -1,7 +1,7 @@
 /** Sorted counts against the noisy threshold: public or made-up data only, violet and hatched. */
 
 import { scaleLinear, type ScaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, leftAxis, line, niceCeiling, px, svg, textWidth } from "./frame";
 
 export interface Anatomy {

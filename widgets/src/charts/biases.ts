@@ -1,7 +1,7 @@
 /** The distance of chances from the true shares, one row for each label, on both sides of a line at 0. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, line, niceCeiling, px, svg, type Box, textWidth, tickText } from "./frame";
 import { SHAPES } from "./lines";
 

@@ -1,6 +1,6 @@
 /** A small tree as rows of boxes, the root on top: in each a noisy value and, under it, the fitted one. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { label, line, px, svg, textWidth } from "./frame";
 
 export interface TreeBox {

@@ -1,7 +1,7 @@
 /** The chance that a bin of true count c is shown above 0: drawn in steps, for counts are whole. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, Labels, leftAxis, px, svg } from "./frame";
 import { path, type At } from "./path";
 

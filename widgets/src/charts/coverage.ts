@@ -5,8 +5,8 @@
  */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
-import type { Lesson, Reach, Seen } from "../lesson";
+import { s } from "../dom/dom";
+import type { Lesson, Reach, Seen } from "../protocol/lesson";
 import { label, leftAxis, line, niceCeiling, px, roomFor, svg, textWidth, tickText, type Box } from "./frame";
 import { hatch } from "./hatch";
 

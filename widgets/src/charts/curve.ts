@@ -1,10 +1,10 @@
 /** The two errors that head a plan, against epsilon, with the probe between: each as heavy as its measure says. */
 
 import { scaleLog } from "d3-scale";
-import { s } from "../dom";
-import type { Bar } from "../protocol";
+import { s } from "../dom/dom";
+import type { Bar } from "../protocol/protocol";
 import { Labels, leftAxis, bottomAxis, line, px, svg, textWidth, tickText, type Box, type Spot } from "./frame";
-import { powerOfTen } from "../powers";
+import { powerOfTen } from "../wording/powers";
 import { path } from "./path";
 
 export interface CurvePoint {

@@ -1,8 +1,8 @@
 /** Fifty equally likely errors of one bin, on whole counts: each dot stands for two in a hundred. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
-import { shown } from "../words";
+import { s } from "../dom/dom";
+import { shown } from "../wording/words";
 import { bottomAxis, label, line, px, svg, textWidth, tickText, type Box } from "./frame";
 
 export interface DotsData {

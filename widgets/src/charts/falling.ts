@@ -1,6 +1,6 @@
 /** Columns of bits falling through the buckets of Algorithm 4: one lane for each round, noisy means on a log axis. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { label, line, px, svg, type Box } from "./frame";
 
 export interface Lane {

@@ -1,7 +1,7 @@
 /** The parts that charts share: margins, ticks, labels that keep out of each other's way. */
 
-import { s } from "../dom";
-import { MINUS } from "../words";
+import { s } from "../dom/dom";
+import { MINUS } from "../wording/words";
 
 export interface Box {
     left: number;

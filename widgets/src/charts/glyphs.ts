@@ -1,6 +1,6 @@
 /** The look of error bars, beside the words that say what they hold for. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 
 /** Thick for any one bin, thin with caps for all at once. */
 export const glyph = (): SVGSVGElement =>

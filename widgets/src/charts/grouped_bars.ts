@@ -1,7 +1,7 @@
 /** Two columns as bars: those of one bin of the longer column beside each other, each with both its error bars. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { binAxis, niceTop, type Mark, type Named } from "./histogram";
 import { label, leftAxis, line, px, svg, textWidth, tickText, type Box } from "./frame";
 import { SHAPES } from "./lines";

@@ -1,6 +1,6 @@
 /** The hatch of public or made-up counts. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { line } from "./frame";
 
 let hatches = 0;

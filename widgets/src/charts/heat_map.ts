@@ -1,6 +1,6 @@
 /** A map of two columns: a stronger colour for more, hollow where 0 is not ruled out, totals at the margins. */
 
-import { h, s } from "../dom";
+import { h, s } from "../dom/dom";
 import { label, line, px, svg, textWidth, tickText, type Box } from "./frame";
 
 /** Strengths of one colour, of which a reader tells each from the next. */

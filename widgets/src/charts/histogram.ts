@@ -7,11 +7,11 @@
  */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
-import { approximate, exactly } from "../exact";
-import { listOf, type Numbers } from "../columns";
-import type { Counted } from "../counted";
-import { labelText, shown, spread } from "../words";
+import { s } from "../dom/dom";
+import { approximate, exactly } from "../numbers/exact";
+import { listOf, type Numbers } from "../protocol/columns";
+import type { Counted } from "../wording/counted";
+import { labelText, shown, spread } from "../wording/words";
 import {
     bottomAxis,
     Labels,

@@ -1,6 +1,6 @@
 /** Which noisy nodes of a tree an answer adds up: a row for each height, darkness for the weight, hatched below 0. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, line, px, svg, textWidth } from "./frame";
 
 export interface Icicle {

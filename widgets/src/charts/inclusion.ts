@@ -1,7 +1,7 @@
 /** How likely each item is on the list: a bar for the exact chance, a dot for the share of simulated lists. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { label, line, px, svg, textWidth } from "./frame";
 
 export interface Inclusion {

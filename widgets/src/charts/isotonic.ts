@@ -1,7 +1,7 @@
 /** Sorted counts, noisy and fitted: true counts hatched, blocks that were pooled as flat steps, bands around them. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, leftAxis, line, px, roomFor, svg } from "./frame";
 
 export interface Step {

@@ -1,8 +1,8 @@
 /** A label drawn by bits, lane by lane: people, the special label, cells and bits, noisy shares, a row, a label. */
 
-import { s } from "../dom";
-import type { Run, Walk } from "../sampling_sheets";
-import { shown } from "../words";
+import { s } from "../dom/dom";
+import type { Run, Walk } from "../protocol/sampling_sheets";
+import { shown } from "../wording/words";
 import { label, line, px, svg, textWidth } from "./frame";
 
 export interface WalkPicture {

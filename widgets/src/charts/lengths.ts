@@ -1,7 +1,7 @@
 /** The exact law of a whole number from 0 on: outlined columns, for it is a plan. */
 
 import { scaleBand, scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, px, svg, textWidth } from "./frame";
 
 export interface Lengths {

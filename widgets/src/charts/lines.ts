@@ -1,7 +1,7 @@
 /** Curves over one axis with one probe: what the explorers draw. */
 
 import { scaleLinear, scaleLog } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, Labels, leftAxis, line, px, svg, type Box, type Spot, textWidth, tickText } from "./frame";
 import { path } from "./path";
 

@@ -1,9 +1,9 @@
 /** The budget as one bar: spent filled and numbered, pending hatched, this plan dashed, what is left empty. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
-import { add, approximate, compare, equal, exactly, leftAfter, ZERO } from "../exact";
-import type { Entry, Purse } from "../protocol";
+import { s } from "../dom/dom";
+import { add, approximate, compare, equal, exactly, leftAfter, ZERO } from "../numbers/exact";
+import type { Entry, Purse } from "../protocol/protocol";
 import { label, line, px, svg, textWidth, tickText } from "./frame";
 
 export interface MeterData {

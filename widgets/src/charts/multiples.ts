@@ -1,7 +1,7 @@
 /** Small multiples: a panel for each part, all on one axis; upright over the bins of an axis, or lying beside labels. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { binAxis, drawPanel, hatchBars, lyingMark, type Mark, type Named } from "./histogram";
 import { label, leftAxis, line, px, svg, textWidth, tickText, type Box } from "./frame";
 

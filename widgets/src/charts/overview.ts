@@ -5,7 +5,7 @@
  */
 
 import { scaleLinear } from "d3-scale";
-import { s, setAttribute } from "../dom";
+import { s, setAttribute } from "../dom/dom";
 import { bottomAxis, leftAxis, line, px, roomFor, svg } from "./frame";
 
 export interface Overview {

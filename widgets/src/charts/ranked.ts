@@ -2,7 +2,7 @@
 
 import { arrow } from "./histogram";
 import { scaleLinear } from "d3-scale";
-import { h, s, type Child } from "../dom";
+import { h, s, type Child } from "../dom/dom";
 import { label, line, px, svg, textWidth, tickText } from "./frame";
 
 export interface Cells {

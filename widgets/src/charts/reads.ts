@@ -1,9 +1,9 @@
 /** The readings of a few bins in one draw, beside their counts: public or made-up ones only, violet and hatched. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
-import { powers } from "../powers";
-import { shown } from "../words";
+import { s } from "../dom/dom";
+import { powers } from "../wording/powers";
+import { shown } from "../wording/words";
 import { label, line, niceCeiling, px, svg, textWidth, tickText } from "./frame";
 import { hatch } from "./hatch";
 

@@ -1,7 +1,7 @@
 /** Pairs of simulated counts, side by side on the same axes. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, leftAxis, px, svg, type Box } from "./frame";
 
 export interface Cloud {

@@ -1,6 +1,6 @@
 /** Shares of three labels as points of a triangle: noisy ones beside it, and what may be made of them in it. */
 
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { label, Labels, line, px, svg, textWidth } from "./frame";
 import { SHAPES } from "./lines";
 

@@ -1,7 +1,7 @@
 /** The remaining balance of a sub-session: symbols as one bar with a segment for each question, questions as cells. */
 
 import { scaleLinear } from "d3-scale";
-import { h, s } from "../dom";
+import { h, s } from "../dom/dom";
 import { label, line, px, svg, textWidth, tickText } from "./frame";
 
 export interface Segment {

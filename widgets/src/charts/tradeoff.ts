@@ -1,7 +1,7 @@
 /** Errors of several mechanisms by true value, and the same errors against the space that they take: one probe in both. */
 
 import { scaleLinear, scaleLog } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, label, Labels, leftAxis, line, px, svg, textWidth, tickText, type Box } from "./frame";
 
 /** Circle, triangle, diamond, square, plus, cross, triangle on its tip, pentagon, hourglass: by the number of a series. */

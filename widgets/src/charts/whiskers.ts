@@ -1,7 +1,7 @@
 /** A few answers to one question under each other: a dot, thick what holds alone, thin with caps what holds jointly. */
 
 import { scaleLinear } from "d3-scale";
-import { s } from "../dom";
+import { s } from "../dom/dom";
 import { bottomAxis, line, px, svg } from "./frame";
 
 export interface Whisker {

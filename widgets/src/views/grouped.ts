@@ -1,21 +1,21 @@
 /** An answer for each part of the data: small multiples on one axis or a row of cells each, and all of it as a table. */
 
-import { ARROWS, within, WITHIN } from "../charts/intervals";
+import { ARROWS, within, WITHIN } from "../wording/intervals";
 import { tickText } from "../charts/frame";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { Marks, MOST_SIDEWAYS, type Mark, type Named } from "../charts/histogram";
 import { moved, multiples, type Panel } from "../charts/multiples";
 import { cellList, NO_MORE } from "../charts/ranked";
-import { numbers, texts, type Numbers } from "../columns";
-import { bounds, made } from "../counted";
-import { h, newId, setOptions, setText, show } from "../dom";
-import { timed } from "../perf";
-import { readBar, type Result } from "../protocol";
-import { exact, flag, list, maybe, shape, table, text, whole, wrong, type Read } from "../readers";
-import type { ResultView } from "../result_view";
-import { dataTable, NUMBERS } from "../table";
-import { stageOf, type Told, type Walked } from "../walk";
-import { kindOf, labelText, often, shown, spread } from "../words";
+import { numbers, texts, type Numbers } from "../protocol/columns";
+import { bounds, made } from "../wording/counted";
+import { h, newId, setOptions, setText, show } from "../dom/dom";
+import { timed } from "../dom/perf";
+import { readBar, type Result } from "../protocol/protocol";
+import { exact, flag, list, maybe, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
+import type { ResultView } from "../answers/result_view";
+import { dataTable, NUMBERS } from "../dom/table";
+import { stageOf, type Told, type Walked } from "../answers/walk";
+import { kindOf, labelText, often, shown, spread } from "../wording/words";
 
 /** The panels that are drawn at once, and the labelled bars in each; of more parts, a reader turns the pages. */
 export const [MOST_PANELS, MOST_BARS] = [12, 12];

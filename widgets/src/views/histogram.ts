@@ -1,20 +1,20 @@
 /** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
 
-import { asker, type Pictured } from "../asking";
+import { asker, type Pictured } from "../answers/asking";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
-import { rowOf, type Texts } from "../columns";
-import { ARROWS, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../charts/intervals";
-import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../counted";
-import { exactly, format } from "../exact";
-import { h, newId, s, setAttribute, setText, show } from "../dom";
-import { switchOf } from "../looks";
-import { timed } from "../perf";
-import type { Bar } from "../protocol";
-import type { Drawing, OfPage, ResultView, Surroundings } from "../result_view";
-import { cell, headOf } from "../saving";
-import { dataTable, NUMBERS } from "../table";
-import { allTip, kindOf, labelText, often, oneTip, quoted, shown, spread } from "../words";
+import { rowOf, type Texts } from "../protocol/columns";
+import { ARROWS, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../wording/intervals";
+import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../wording/counted";
+import { exactly, format } from "../numbers/exact";
+import { h, newId, s, setAttribute, setText, show } from "../dom/dom";
+import { switchOf } from "../dom/looks";
+import { timed } from "../dom/perf";
+import type { Bar } from "../protocol/protocol";
+import type { Drawing, OfPage, ResultView, Surroundings } from "../answers/result_view";
+import { cell, headOf } from "../answers/saving";
+import { dataTable, NUMBERS } from "../dom/table";
+import { allTip, kindOf, labelText, often, oneTip, quoted, shown, spread } from "../wording/words";
 
 /** From so many bins on, a stretch of them can be looked at alone. */
 const LONG = 60;

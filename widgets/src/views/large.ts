@@ -1,11 +1,11 @@
 /** An answer too long to draw: told in words, and read bin by bin where a kernel is there to ask. */
 
-import { asker } from "../asking";
-import { among, counted, type Counted } from "../counted";
-import { h } from "../dom";
-import { readField } from "../read_field";
-import type { ResultView } from "../result_view";
-import { often, shown, spread } from "../words";
+import { asker } from "../answers/asking";
+import { among, counted, type Counted } from "../wording/counted";
+import { h } from "../dom/dom";
+import { readField } from "../answers/read_field";
+import type { ResultView } from "../answers/result_view";
+import { often, shown, spread } from "../wording/words";
 
 export const largeView: ResultView<Counted> = {
     kind: "large",

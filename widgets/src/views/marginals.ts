@@ -1,18 +1,18 @@
 /** Tables over some of several columns: one at a time as a map with its totals, and all of them as a list. */
 
-import { WITHIN } from "../charts/intervals";
+import { WITHIN } from "../wording/intervals";
 import { heatKey, heatMap, hollow, type Reach } from "../charts/heat_map";
-import { numbers } from "../columns";
-import { readFactor } from "../counted";
-import { h, newId, setOptions, show } from "../dom";
-import { approximate, exactly } from "../exact";
-import { timed } from "../perf";
-import { readBar, type Bar, type Result } from "../protocol";
-import { exact, list, shape, table, text, whole, wrong, type Read } from "../readers";
-import type { ResultView } from "../result_view";
-import { dataTable, NUMBERS } from "../table";
-import { CAUGHT, inRows, stageOf, type Told, type Walked } from "../walk";
-import { kindOf, labelText, MINUS, often, shown, spread } from "../words";
+import { numbers } from "../protocol/columns";
+import { readFactor } from "../wording/counted";
+import { h, newId, setOptions, show } from "../dom/dom";
+import { approximate, exactly } from "../numbers/exact";
+import { timed } from "../dom/perf";
+import { readBar, type Bar, type Result } from "../protocol/protocol";
+import { exact, list, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
+import type { ResultView } from "../answers/result_view";
+import { dataTable, NUMBERS } from "../dom/table";
+import { CAUGHT, inRows, stageOf, type Told, type Walked } from "../answers/walk";
+import { kindOf, labelText, MINUS, often, shown, spread } from "../wording/words";
 
 /** Fitted cells come in hundredths. */
 const HUNDREDTHS = 100;

@@ -1,8 +1,8 @@
 /** Counts of two columns: a map, bars beside each other, or the list of a histogram, where sums are asked. */
 
-import type { Counted } from "../counted";
-import { looksOf, productOf, type Product } from "../product";
-import type { ResultView } from "../result_view";
+import type { Counted } from "../wording/counted";
+import { looksOf, productOf, type Product } from "../answers/product";
+import type { ResultView } from "../answers/result_view";
 import { drawn, EVERY, histogramView, keyOf } from "./histogram";
 
 export const productView: ResultView<Counted> = {

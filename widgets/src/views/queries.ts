@@ -1,19 +1,19 @@
 /** Answers to a list of queries: a row for each, what was drawn, what fits all of them best, and where the truth lies. */
 
 import { arrow } from "../charts/histogram";
-import { within } from "../charts/intervals";
+import { within } from "../wording/intervals";
 import { scaleLinear } from "d3-scale";
-import { asker, type Words } from "../asking";
+import { asker, type Words } from "../answers/asking";
 import { bottomAxis, label, line, px, svg, textWidth } from "../charts/frame";
-import { numbers, texts } from "../columns";
-import { h, s } from "../dom";
-import { approximate, exactly } from "../exact";
-import { picker } from "../picking";
-import { readHow, type Result } from "../protocol";
-import { exact, list, maybe, shape, table, text, wrong, type Read } from "../readers";
-import type { ResultView } from "../result_view";
-import { dataTable, NUMBERS } from "../table";
-import { kindOf, MINUS, often, shown } from "../words";
+import { numbers, texts } from "../protocol/columns";
+import { h, s } from "../dom/dom";
+import { approximate, exactly } from "../numbers/exact";
+import { picker } from "../answers/picking";
+import { readHow, type Result } from "../protocol/protocol";
+import { exact, list, maybe, shape, table, text, wrong, type Read } from "../protocol/readers";
+import type { ResultView } from "../answers/result_view";
+import { dataTable, NUMBERS } from "../dom/table";
+import { kindOf, MINUS, often, shown } from "../wording/words";
 
 const [ROW, TOP] = [44, 8];
 const [WIDE, SHARE] = [560, 0.34];

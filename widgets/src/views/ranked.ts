@@ -1,16 +1,16 @@
 /** A list or a set of items: its cells, or where it has values these with their bars. */
 
-import { ARROWS, clampOf, ends, interval, WITHIN } from "../charts/intervals";
+import { ARROWS, clampOf, ends, interval, WITHIN } from "../wording/intervals";
 import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
-import { listOf, numbers, texts, type Texts } from "../columns";
-import { bounds, checkRows, made } from "../counted";
-import { h, type Child } from "../dom";
-import { approximate, exactly } from "../exact";
-import { readBar, type Bar, type Result } from "../protocol";
-import { exact, flag, list, maybe, shape, table, text, whole, type Read, type Reader } from "../readers";
-import type { ResultView } from "../result_view";
-import { dataTable, NUMBERS } from "../table";
-import { kindOf, often, shown, spread } from "../words";
+import { listOf, numbers, texts, type Texts } from "../protocol/columns";
+import { bounds, checkRows, made } from "../wording/counted";
+import { h, type Child } from "../dom/dom";
+import { approximate, exactly } from "../numbers/exact";
+import { readBar, type Bar, type Result } from "../protocol/protocol";
+import { exact, flag, list, maybe, shape, table, text, whole, type Read, type Reader } from "../protocol/readers";
+import type { ResultView } from "../answers/result_view";
+import { dataTable, NUMBERS } from "../dom/table";
+import { kindOf, often, shown, spread } from "../wording/words";
 
 /** A list is drawn as a whole. */
 const short =

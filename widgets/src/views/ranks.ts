@@ -1,18 +1,18 @@
 /** Sorted counts: the fit with its pooled blocks, what was drawn, and where each rank and all ranks lie. */
 
-import { endCells, endColumns, within, WITHIN } from "../charts/intervals";
-import { asker, type Words } from "../asking";
+import { endCells, endColumns, within, WITHIN } from "../wording/intervals";
+import { asker, type Words } from "../answers/asking";
 import { drawIsotonic, type Step } from "../charts/isotonic";
-import { numbers, type Numbers, type Texts } from "../columns";
-import { h } from "../dom";
-import { approximate, exactly, format, fraction, type Fraction } from "../exact";
-import { picker } from "../picking";
-import { readBar, type Result } from "../protocol";
-import { flag, maybe, shape, table, text, whole, wrong, type Read } from "../readers";
-import type { OfPage, ResultView } from "../result_view";
-import { headOf } from "../saving";
-import { dataTable, NUMBERS } from "../table";
-import { kindOf, MINUS, often, shown } from "../words";
+import { numbers, type Numbers, type Texts } from "../protocol/columns";
+import { h } from "../dom/dom";
+import { approximate, exactly, format, fraction, type Fraction } from "../numbers/exact";
+import { picker } from "../answers/picking";
+import { readBar, type Result } from "../protocol/protocol";
+import { flag, maybe, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
+import type { OfPage, ResultView } from "../answers/result_view";
+import { headOf } from "../answers/saving";
+import { dataTable, NUMBERS } from "../dom/table";
+import { kindOf, MINUS, often, shown } from "../wording/words";
 
 const [TALL, LOW, NARROW] = [300, 220, 460];
 const PICKS: Words = {

@@ -1,12 +1,12 @@
 /** A drawn record: each column with its label, and further records where those are free. */
 
-import { listOf, texts } from "../columns";
-import { h } from "../dom";
-import { furtherField } from "../further";
-import type { Result } from "../protocol";
-import { flag, maybe, shape, text, wrong, type Read } from "../readers";
-import type { ResultView } from "../result_view";
-import { dataTable, NUMBERS } from "../table";
+import { listOf, texts } from "../protocol/columns";
+import { h } from "../dom/dom";
+import { furtherField } from "../answers/further";
+import type { Result } from "../protocol/protocol";
+import { flag, maybe, shape, text, wrong, type Read } from "../protocol/readers";
+import type { ResultView } from "../answers/result_view";
+import { dataTable, NUMBERS } from "../dom/table";
 
 /** The columns that are drawn; the table has all. */
 const MOST = 60;

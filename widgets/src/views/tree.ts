@@ -1,13 +1,13 @@
 /** The fitted bins of a tree: a histogram, on which a range that is brushed is read by each estimator. */
 
-import { intervalText, valueText, type AskedRow } from "../asking";
+import { intervalText, valueText, type AskedRow } from "../answers/asking";
 import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
-import { counted, type Counted } from "../counted";
-import { h } from "../dom";
-import { approximate, exactly } from "../exact";
-import type { OfPage, ResultView } from "../result_view";
-import { cell, headOf } from "../saving";
-import { shown } from "../words";
+import { counted, type Counted } from "../wording/counted";
+import { h } from "../dom/dom";
+import { approximate, exactly } from "../numbers/exact";
+import type { OfPage, ResultView } from "../answers/result_view";
+import { cell, headOf } from "../answers/saving";
+import { shown } from "../wording/words";
 import { drawn, numbers } from "./histogram";
 
 /** From this width on the names stand beside their bars. */

@@ -1,0 +1,10 @@
+/** The same for a lesson, whose Workbench shows its draws beside the truth, too. */
+
+import "../page/built_in_views";
+import "../page/shared";
+import { components } from "../workbench/components";
+import { coverage } from "../workbench/coverage";
+import { program } from "../page/host";
+import { workbench } from "../workbench/workbench";
+
+export default program(components((store) => workbench(store, coverage)));

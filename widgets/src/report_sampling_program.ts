@@ -1,6 +1,0 @@
-/** The program of a report of the explorers of private sampling alone. */
-
-import { start } from "./report";
-import { SAMPLING } from "./sampling_explorers";
-
-export default (data: string): Promise<void> => start(data, { explorers: SAMPLING });

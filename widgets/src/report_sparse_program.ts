@@ -1,6 +1,0 @@
-/** The program of a report of the explorers of sparse releases alone. */
-
-import { start } from "./report";
-import { SPARSE } from "./sparse_explorers";
-
-export default (data: string): Promise<void> => start(data, { explorers: SPARSE });

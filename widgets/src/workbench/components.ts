@@ -1,0 +1,26 @@
+/** The Workbench and its parts, as a program names them: components of one store share its store. */
+
+import { budgetMeter } from "./budget_meter";
+import type { Component } from "../dom/component";
+import type { Mounted } from "../page/host";
+import { mechanismPicker } from "./mechanism_picker";
+import { planPane } from "./plan_pane";
+import { orderPane } from "./order_pane";
+import { resultChart, resultOf } from "./result_chart";
+import { leave, acquire, type SessionStore } from "../stores/session_store";
+
+const of =
+    (component: (store: SessionStore) => Component) =>
+    (id: string): Mounted => {
+        const store = acquire(id);
+        return { store, component: component(store), leave: () => leave(id) };
+    };
+
+export const components = (workbench: (store: SessionStore) => Component): Record<string, (id: string) => Mounted> => ({
+    workbench: of(workbench),
+    "mechanism-picker": of(mechanismPicker),
+    "plan-pane": of((store) => planPane(store)),
+    "release-pane": of((store) => orderPane(store)),
+    "budget-meter": of(budgetMeter),
+    "result-chart": of((store) => resultChart(resultOf(store))),
+});
