@@ -1,7 +1,7 @@
 """Long columns of a result, as the bytes that go beside its JSON: whole numbers, floats and texts, little end first.
 
-`widgets/PROTOCOL.md` says how they are named; the page reads them in `widgets/src/protocol/columns.ts`. Public, as all of a
-result is.
+`widgets/PROTOCOL.md` says how they are named; the page reads them in `widgets/src/protocol/columns.ts`. Public, as all
+of a result is.
 """
 
 from __future__ import annotations

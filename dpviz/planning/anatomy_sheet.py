@@ -1,8 +1,9 @@
 """The sheet of ALP's anatomy: public hashes and seeded random numbers for a small table of bits, and nothing computed.
 
 A page writes made-up values in unary, scatters the bits, flips them, reads one row and climbs it by itself
-(`widgets/src/numbers/alp.ts`; the tests hold it against `dpviz.fitting.unary` on the same rows). So it works without a kernel.
-Nothing here is private: the random numbers come from a seed. Source: Aumüller, Lebeda, Pagh 2022, Figures 1 and 2.
+(`widgets/src/numbers/alp.ts`; the tests hold it against `dpviz.fitting.unary` on the same rows). So it works without a
+kernel. Nothing here is private: the random numbers come from a seed. Source: Aumüller, Lebeda, Pagh 2022, Figures 1
+and 2.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The consistency sheet: made-up counts, seeded noise for what is asked about them, and nothing that was fitted.
 
 A page edits the counts, adds the noise that stands here, and fits by itself: two passes over a tree, or pooling, in
-exact fractions (`widgets/src/numbers/consistency.ts`; the tests hold it against `dpviz.fitting` on the same numbers). So it
-works without a kernel. Nothing here is private, and nothing can reach a ledger: noise comes from a seed. Source: Hay,
-Rastogi, Miklau, Suciu 2010, Figure 2.
+exact fractions (`widgets/src/numbers/consistency.ts`; the tests hold it against `dpviz.fitting` on the same numbers).
+So it works without a kernel. Nothing here is private, and nothing can reach a ledger: noise comes from a seed. Source:
+Hay, Rastogi, Miklau, Suciu 2010, Figure 2.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ def _referred(name: str, value: Any, board: Any) -> Any:
 
 
 def packed(text: str, widget: object = None, *, always: bool = False) -> str | bytes:
-    """The value of a trait as it is sent: what the loader of the page unpacks (`widgets/src/protocol/packed.ts`). A short one is
-    left as it is, unless `always` says that the kernel cannot send it so.
+    """The value of a trait as it is sent: what the loader of the page unpacks (`widgets/src/protocol/packed.ts`). A
+    short one is left as it is, unless `always` says that the kernel cannot send it so.
 
     >>> packed("short"), zlib.decompress(packed("long " * 1000)) == b"long " * 1000
     ('short', True)
