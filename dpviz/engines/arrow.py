@@ -6,22 +6,33 @@ missing: an error would tell that it is there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pyarrow  # type: ignore[import-untyped]
 
-from dpviz.engines.arrow_types import days, unpacked
+from dpviz.engines.arrow_types import days, plain, unpacked
 
 DIGITS = 38
 """The most digits of DuckDB's decimals."""
+FOREIGN = ("Int128", "UInt128")
+"""The types of polars that Arrow does not have."""
 
 
 def columns(given: Any) -> Any:
     """The columns as an Arrow table that DuckDB reads: plain types, no half floats, no column without a type."""
-    table = given if isinstance(given, pyarrow.Table) else given.to_arrow()
+    table = given if isinstance(given, pyarrow.Table) else _of_polars(given).to_arrow()
     held = [_plain(column) for column in table.columns]
     return pyarrow.Table.from_arrays(held, names=table.schema.names)
+
+
+def _of_polars(frame: Any) -> Any:
+    """A polars frame without the columns of types that Arrow does not have: they are bytes, which are refused."""
+    import polars
+
+    odd = [name for name, kind in frame.schema.items() if str(kind) in FOREIGN]
+    return frame.with_columns(polars.lit(None, polars.Binary).alias(name) for name in odd) if odd else frame
 
 
 def _plain(column: Any) -> Any:
@@ -29,10 +40,14 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if pyarrow.types.is_run_end_encoded(kind):  # of a type that is packed once more: refused, as bytes are
         return pyarrow.nulls(len(column), pyarrow.binary())
-    if pyarrow.types.is_decimal256(kind):
+    if pyarrow.types.is_nested(kind) and not all(map(_has_place, _within(kind))):  # refused, as bytes are
+        return pyarrow.nulls(len(column), pyarrow.binary())
+    if pyarrow.types.is_decimal(kind) and not _has_place(kind):
         return _decimals(column)
     if pyarrow.types.is_null(kind):
         column = column.cast(pyarrow.large_string())
+    if pyarrow.types.is_time64(kind):  # of nanoseconds too fine for DuckDB, and never counted
+        return pyarrow.nulls(len(column), pyarrow.time64("us"))
     if pyarrow.types.is_date64(kind):
         column = days(column)
     if pyarrow.types.is_float16(kind):
@@ -43,14 +58,31 @@ def _plain(column: Any) -> Any:
 
 
 def _decimals(column: Any) -> Any:
-    """Decimals of more than 128 bits where their type says that they fit; others have no type in DuckDB, and are bytes,
-    which are refused. A value of more digits than its type says is missing."""
+    """Decimals of more than 128 bits, or with zeros after their last digit, where their type says that they fit; others
+    have no type in DuckDB, and are bytes, which are refused. A value of more digits than its type says is missing."""
     kind = column.type
-    if kind.precision > DIGITS:
+    digits, scale = kind.precision - min(kind.scale, 0), max(kind.scale, 0)
+    if digits > DIGITS:
         return pyarrow.nulls(len(column), pyarrow.binary())
-    most = Decimal((0, (1,), kind.precision - kind.scale))
+    most = Decimal((0, (1,), digits - scale))
     values = [one if one is None or one.copy_abs() < most else None for one in column.to_pylist()]
-    return pyarrow.array(values, pyarrow.decimal128(kind.precision, kind.scale))
+    return pyarrow.array(values, pyarrow.decimal128(digits, scale))
+
+
+def _within(kind: Any) -> Iterator[Any]:
+    """The types that a nested one is made of, however deep."""
+    if pyarrow.types.is_nested(kind) and not pyarrow.types.is_union(kind):
+        for at in range(kind.num_fields):
+            yield from _within(plain(kind.field(at).type))
+    else:
+        yield kind
+
+
+def _has_place(kind: Any) -> bool:
+    """Whether DuckDB has a type for this one."""
+    if pyarrow.types.is_decimal(kind):
+        return not pyarrow.types.is_decimal256(kind) and bool(kind.scale >= 0)
+    return not pyarrow.types.is_union(kind) and not pyarrow.types.is_float16(kind)
 
 
 def _texts(column: Any) -> Any:

@@ -22,6 +22,11 @@ COLUMN_KINDS: Final = ("number", "text")
 
 TIMES: Final = "a column of times is counted by stretches of time"
 AS_TIMES: Final = "ask for dv.Domain.times(...), or make a number or a text of it first"
+UNTIMED: Final = "a column of instants, of times of day or of lengths of time has no bins"
+AS_UNTIMED: Final = (
+    "make plain times of its instants first (datetime64, or TIMESTAMP), so that each row says what its clock said, "
+    "and numbers of lengths and times of day"
+)
 HOLDS: Final = {"number": "numbers", "text": "texts", "time": "times"}
 MOST_BINS: Final = 1 << 26
 """Dense counts take 8 bytes a bin; this many take half a gigabyte."""
@@ -99,6 +104,8 @@ class Schema:
     def kind(self, name: str) -> str:
         """The kind of a column; refuses one that is not there or cannot be read as numbers or texts."""
         kind = self.read_as(name)
+        if kind == "time" and name not in self.timed:
+            raise SchemaError.of(as_name(name), UNTIMED, AS_UNTIMED)
         if kind == "time":
             raise SchemaError.of(as_name(name), TIMES, AS_TIMES)
         if kind not in COLUMN_KINDS:
@@ -141,14 +148,23 @@ class Schema:
             raise SchemaError.of(
                 as_name(name),
                 f"{asked} needs a column of dates or times, and this one holds {HOLDS.get(kind, 'other values')}",
-                "make dates of it first, as pd.to_datetime does",
+                self._as_dates(name, kind),
             )
         if name not in self.timed:
             raise SchemaError.of(
                 as_name(name),
                 f"{asked} needs dates, or plain times without a zone, and this column holds others",
-                "make plain times of it first (datetime64, or TIMESTAMP), so that each row says what its clock said",
+                AS_UNTIMED,
             )
+
+    def _as_dates(self, name: str, kind: str) -> str:
+        """How a column of this kind becomes one of dates."""
+        if name in self.measured:
+            return f'declare schema={{"{name}": "date"}} if its values are dates'
+        if kind != "text":
+            return "make dates of it first, as pd.to_datetime does"
+        step = f'schema={{"{name}": "date"}} reads texts of a data frame or a CSV file'
+        return f"make dates of it in the table first; {step}"
 
     def _can_be_malformed(self, name: str) -> None:
         """Refuse a bin of malformed texts over a column that holds numbers or times by its type."""

@@ -146,8 +146,9 @@ def duckdb(
     A name is a name: where a file of exactly this name is there, it is read. Else `*`, `?` and `**` in a path stand for
     other signs. In a folder, and by a pattern, files whose names begin with `_` or `.` are left out, for Hive, Spark
     and others keep drafts there. A path adds no column: a folder with `year=2020` in its name is refused or, in a
-    pattern, is a name. A Delta, Iceberg or Hudi folder is refused, for its files hold rows that were deleted since; its
-    own reader gives the table. Several Parquet files must have the same columns of the same types.
+    pattern, is a name. A Delta or Iceberg folder is read by its own reader, as of its current version, and a Hudi
+    folder is refused: their files hold rows that were deleted since. Several Parquet files must have the same columns
+    of the same types.
 
     A pandas DataFrame's columns are what their dtypes say, as for a session on the frame itself: a column of objects
     or of categories holds texts, unless the schema declares it.

@@ -8,6 +8,7 @@ because an error would tell that such a value is there.
 from __future__ import annotations
 
 import json
+import numbers
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -24,7 +25,7 @@ from dpviz.kinds import name_of
 from dpviz.model import times
 from dpviz.model.words import MINUS
 from dpviz.model.words import told as told_number
-from dpviz.names import NamedClass, meant
+from dpviz.names import NamedClass, as_name, meant
 from dpviz.privacy.unit import plural
 
 Read = TypeVar("Read")
@@ -1169,7 +1170,7 @@ class CategoryDomain(_OneColumn):
         if plain in beside:
             return len(self.values) + beside.index(plain)
         step = f'name one of these; "{OTHER}" is the bin of all others' if self.other else "name one of these"
-        raise DomainError.of(plain, f"a label must be one of {self.text}", meant(plain, self.values, step))
+        raise DomainError.of(as_name(plain), f"a label must be one of {self.text}", meant(plain, self.values, step))
 
     @property
     def _beside(self) -> list[str]:
@@ -1547,6 +1548,8 @@ def category_text(value: object, name: str = "a label") -> str:
     """How a category is matched: text as it is ("007" stays "007"), numbers in their shortest exact form, or True."""
     if isinstance(value, str | bool):
         return _writable(str(value), name)
+    if not isinstance(value, numbers.Number | Hidden):
+        raise DomainError.of(as_given(value), f"{name} must be a text or a number", "write a text in quotes")
     return text(limit(value, name))
 
 

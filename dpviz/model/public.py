@@ -73,7 +73,7 @@ def whole_counts(given: object) -> NDArray[np.int64]:
     if fits:
         numbers = np.asarray(given, dtype=object).tolist()
         plain = [plain_number(number) for number in numbers]
-        whole = [int(one) for one in plain if one is not None and one == int(one) and 0 <= one < 2**63]
+        whole = [int(one) for one in plain if one is not None and 0 <= one < 2**63 and one == int(one)]
         if len(whole) == len(numbers):
             return np.array(whole, dtype=np.int64)
     raise ParameterError.of("other counts", rule, step)
@@ -83,7 +83,8 @@ def plain_number(given: object) -> int | float | Fraction | None:
     """A finite number, where it is one; no truth value."""
     if isinstance(given, bool | np.bool_) or not isinstance(given, int | float | Fraction | np.integer | np.floating):
         return None
-    return given if math.isfinite(given) else None  # type: ignore[return-value]
+    finite = isinstance(given, int | Fraction) or math.isfinite(given)
+    return given if finite else None  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,7 +101,7 @@ def test_what_pandas_reads_with_the_pyarrow_backend_is_counted(tmp_path: Path) -
 def test_times_that_are_no_plain_times_are_refused_alike_whatever_counts(open_it: Any, frame: pd.DataFrame) -> None:
     source = open_it(frame)
     assert source.columns[0].kind == "time"
-    with pytest.raises(SchemaError, match="make plain times of it first"):
+    with pytest.raises(SchemaError, match="make plain times of its instants first"):
         source.check(Question.of(MONTHS), ROW, StatisticKind.DENSE)
 
 

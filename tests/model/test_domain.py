@@ -172,7 +172,7 @@ def test_the_text_of_a_category_is_its_own_text(label: object) -> None:
             lambda: Domain.categories(["missing"], column="x", missing=True),
             "labels must differ, got the bin missing and label 1 alike; give",
         ),
-        (lambda: Domain.categories([None], column="x"), "label 1 must be a finite number, got NoneType"),
+        (lambda: Domain.categories([None], column="x"), "label 1 must be a text or a number, got NoneType"),
         (lambda: Domain.categories(["\udfff"], column="x"), "written as UTF-8"),
         (lambda: Domain.categories({"a", "b"}, column="x"), "must be public.* got set; write a list of the values"),
         (lambda: Domain.categories(iter(["a"]), column="x"), "must be public.* got list_iterator; write a list"),

@@ -213,6 +213,21 @@ def lengths(folder: Path) -> None:
     assert pq.ParquetFile(folder / "x.parquet").schema.column(0).physical_type == "INT64"
 
 
+def twice(folder: Path) -> None:
+    for names, kept in ((["x", "x"], ["x", "x_1"]), (["x", "X"], ["x", "X_1"])):
+        table = pa.table([pa.array([1, 2]), pa.array([7, 7])], names=names)
+        with pytest.raises(SchemaError, match="the names of columns must differ"):
+            as_source(table)
+        pq.write_table(table, folder / "two.parquet")
+        (folder / "two.csv").write_text(f"{','.join(names)}\n1,7\n2,7\n")
+        for file in (folder / "two.parquet", folder / "two.csv"):
+            source = sources.duckdb(str(file))
+            assert [column.name for column in source.columns] == kept
+            assert counts(source, NUMBERS) == [0, 1, 1, 0]
+        alone = duckdb.connect().execute("SELECT * FROM read_parquet(?)", [str(folder / "two.parquet")])
+        assert [column[0] for column in alone.description or ()] == kept
+
+
 def bool8(folder: Path) -> None:
     held = pa.array([1, 0, 1], pa.int8()).cast(pa.bool8())
     path = parquet(folder, held)
@@ -292,6 +307,7 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "Iceberg tables": in_iceberg,
     "folders `year=2020`": in_folders,
     "lengths of time": lengths,
+    "a name that comes twice": twice,
     "Arrow's bool8": bool8,
     "texts": texts,
     "objects in pandas": objects,
