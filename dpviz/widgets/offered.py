@@ -27,6 +27,7 @@ class Offered:
     def __init__(self, unit: Unit) -> None:
         self._unit = unit
         self._questions: dict[str, Question] = {}
+        self._suggestion: Question | None = None
         self._bins: dict[str, Domain] = {}
         self._told: list[dict[str, str]] = []
 
@@ -41,6 +42,15 @@ class Offered:
             if isinstance(question.by, Partition):
                 self._add_bins(question.by.domain)
             self.add(replace(question, by=None))
+
+    def suggest(self, question: Question) -> None:
+        """Let a page look at a question whose bins nobody declared. It is no choice, and nothing is released for it."""
+        self._suggestion = question
+
+    def suggests(self, said: Body) -> bool:
+        """Whether a page names the suggestion, which nobody has declared so far."""
+        suggestion = self._suggestion
+        return suggestion is not None and said == {"id": suggestion.id} and suggestion.id not in self._questions
 
     def _add_bins(self, domain: Domain) -> None:
         for axis in domain.factors:
@@ -68,7 +78,8 @@ class Offered:
         return messages.declared(said)
 
     def _named(self, name: str) -> Question:
-        found = self._questions.get(name)
+        suggestion = self._suggestion
+        found = suggestion if suggestion is not None and name == suggestion.id else self._questions.get(name)
         if found is None:
             raise Forbidden.of(name, "this session does not offer that question", "declare its bins")
         return found

@@ -69,10 +69,13 @@ class SessionModel(Follower):
         self._offered = Offered(session.charter.unit)
         for asked in [*questions, *state.known_questions(session)]:
             self._offered.add(Question.of(asked))
-        first, opening = _first(session, self._offered.questions, mechanism, given=bool(questions))
-        self._offered.add(first)
+        known = self._offered.questions
+        first, opening = _first(session, known, mechanism, given=bool(questions))
         self._plan = plan_of(session, first, opening)
         self._sheet = self._plan.sheet.to_json()
+        if first not in known:
+            self._offered.suggest(first)
+            self._sheet["suggested"] = True
         if mechanism is None and (opened := _opened(session, first, opening)):
             self._sheet["opening"] = opened
         self._result: Body | None = None
@@ -211,10 +214,14 @@ class SessionModel(Follower):
         if args.get("among"):
             plan = plan.among(messages.count(args["among"], "look-ups"))
         sheet = plan.sheet.to_json()
+        suggested = self._offered.suggests(args["question"])
+        if suggested:
+            sheet["suggested"] = True
 
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
-            self._offered.add(question)
+            if not suggested:
+                self._offered.add(question)
             self._show()
             return {"sheet": sheet}
 
@@ -247,6 +254,7 @@ class SessionModel(Follower):
 
     def _on_release(self, request: Request) -> Body | None:
         args = request.args
+        self._check_declared(args)
         question, made, plan = self._planned(args)
         if plan.way is not None and not args.get("way"):
             raise Forbidden.sent("an order for parts names the way in which its price is shared out", "none")
@@ -273,6 +281,11 @@ class SessionModel(Follower):
         asked, parts = order_of(plan, question)
         self._start(request, self.session.release_async(asked, made, **parts, key=args["key"]))
         return None
+
+    def _check_declared(self, args: Body) -> None:
+        """A suggestion is looked at, and nothing is drawn for it before somebody declares its bins."""
+        if self._offered.suggests(args["question"]):
+            raise Forbidden.of(args["question"]["id"], "nobody declared the bins of this question", "declare them")
 
     def _show_wait(self, order: Order) -> None:
         self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name
@@ -365,6 +378,7 @@ class SessionModel(Follower):
 
     def _on_lesson(self, args: Body) -> Callable[[], Body]:
         """Seeded draws beside the true counts. Only a session on public data is ever asked for them."""
+        self._check_declared(args)
         question, made, plan = self._planned(args)
         times, beta = messages.count(args["times"], "the number of draws"), self._level(args["beta"])
         affordable(question.bins if question.domain.declared else 1, times)

@@ -70,7 +70,6 @@ def test_an_analyst_goes_from_a_csv_file_to_a_picture_and_a_table(lab: Lab, brow
     with Notebook.open(lab, browser, "analyst/analyst.ipynb", viewport=TALL, accept_downloads=True) as it:
         it.run_all()
         question = it.page.get_by_role("group", name="Question", exact=True)
-        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
         question.get_by_label("Bins of").select_option(label="whole numbers")
         question.get_by_label("From", exact=True).fill("0")
         question.get_by_label("To", exact=True).fill("8")

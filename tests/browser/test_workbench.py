@@ -138,10 +138,14 @@ def test_months_of_a_column_of_dates_are_declared_alone_and_as_parts(lab: Lab, b
     with Notebook.open(lab, browser, "dates.ipynb", viewport=TALL) as notebook:
         notebook.run_all()
         question = notebook.page.get_by_role("group", name="Question", exact=True)
+        # Nobody has declared bins of any column, so those of the first are to be declared, and nothing is for sale.
+        expect(question.get_by_label("Labels, separated by commas")).to_be_visible()
+        expect(question).to_contain_text("No question yet: its bins are to be declared.")
+        notebook.screenshot("suggested")
         question.get_by_label("by column", exact=True).select_option("day")
         fields = question.get_by_role("group", name="Declare bins", exact=True)
         release = notebook.page.get_by_role("region", name="Release", exact=True)
-        expect(release).to_contain_text("Bins of day are being declared")  # the plan on show is still of the wards
+        expect(release).to_contain_text("Bins of day are being declared")
         expect(release.get_by_role("button", name="Release")).to_have_attribute("aria-disabled", "true")
         release.get_by_role("button", name="Release").click(force=True)
         expect(release).to_contain_text("Bins of day are being declared")
@@ -166,8 +170,6 @@ def test_months_of_a_column_of_dates_are_declared_alone_and_as_parts(lab: Lab, b
         # Eight draws with scale 5: one of them is off by 200 or more with probability below 1e-16.
         assert notebook.ask(f"TRUE = {true}; print({error} < 200)").strip() == "True"
         question.get_by_label("by column", exact=True).select_option("ward")
-        expect(question.get_by_text("3 bins.", exact=False)).to_be_visible()  # those that it opened with
-        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
         fields.get_by_label("Labels, separated by commas").fill("east, west")
         fields.get_by_role("button", name="Use these bins").click()
         expect(question.get_by_text("ward east, west or all others", exact=False)).to_be_visible()
@@ -190,8 +192,8 @@ def test_bins_of_numbers_and_labels_can_both_be_declared_over_a_csv_file(lab: La
     with Notebook.open(lab, browser, "stays.ipynb", viewport=TALL) as notebook:
         notebook.run_all()
         question = notebook.page.get_by_role("group", name="Question", exact=True)
-        question.get_by_label("Bins (public, not taken from the data)").select_option(label="Declare bins…")
         question.get_by_label("Bins of").select_option(label="whole numbers")
+        expect(question.get_by_label("To", exact=True)).to_have_value("9")  # a suggestion
         question.get_by_label("From", exact=True).fill("0")
         question.get_by_label("To", exact=True).fill("40")
         question.get_by_role("button", name="Use these bins").click()

@@ -21,7 +21,7 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 177_000
+LARGEST = 178_000
 """How long the program of the Workbench may be, before compression: words and arrows of limits took the last 2,000."""
 
 SPARSE = 100_000

@@ -259,3 +259,41 @@ test("a payment that waits for its confirmation is taken back where a form is op
     expect(pane().querySelector("[role=alertdialog]")).toBeNull();
     expect(shown.host.of("release").length).toBeLessThanOrEqual(confirmed);
 });
+
+const suggested = (column: string): any => ({ ...counted(), suggested: true, question: { ...counted().question, column, factors: [{ id: "f0", column, text: "0–9", size: "10" }] } });
+
+test.each([
+    ["visits", ["0", "9"], "0 to 9 is a suggestion"],
+    ["health", [""], "Name the labels that you expect"],
+    ["seen", ["2016", "2026"], "The months from 2016 to 2025 are a suggestion"],
+])("a page without a question opens the form for %s, with a suggestion that is marked as one, and sells nothing", async (column, values, words) => {
+    const columns = [...COLUMNS, { name: "seen", kind: "time" }];
+    open({ sheet: suggested(column), state: { ...known(), columns, questions: [], bins: [], entries: [], running: null } });
+    await settle();
+    vi.advanceTimersByTime(1_000);
+    const form = shown.el.querySelector<HTMLElement>("[aria-label='Declare bins']")!;
+    expect(form.hidden).toBe(false);
+    expect([...form.querySelectorAll<HTMLInputElement>("input[type=text]")].map(({ value }) => value)).toEqual(values);
+    expect(form.textContent).toContain(words);
+    expect(form.textContent).toContain("dpviz has not looked at the data");
+    expect(form.textContent).not.toContain("Keep the old ones");
+    expect(live()).toBe(false);
+    expect(pane().textContent).toContain(`Bins of ${column} are being declared; until then the plan on show is an example`);
+    form.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    expect(form.hidden).toBe(false);
+    [...form.querySelectorAll("button")].find((one) => one.textContent === "Use these bins")!.click();
+    expect(plans().length).toBe(column === "health" ? 0 : 1);
+});
+
+test("bins that were suggested can be paid for once they are declared", async () => {
+    open({ sheet: suggested("visits"), state: { ...known(), questions: [], bins: [], entries: [], running: null } });
+    await settle();
+    expect(live()).toBe(false);
+    shown.host.answers["plan"] = () => ({ sheet: counted() });
+    [...shown.el.querySelectorAll("button")].find((one) => one.textContent === "Use these bins")!.click();
+    await settle();
+    vi.advanceTimersByTime(1_000);
+    await settle();
+    expect(shown.el.querySelector<HTMLElement>("[aria-label='Declare bins']")!.hidden).toBe(true);
+    expect(live()).toBe(true);
+});

@@ -136,6 +136,8 @@ const readSheetShape = shape({
     places: maybe(countOfBins),
     /** Why a view opened on this mechanism, and not on the usual one. */
     opening: maybe(text),
+    /** Whether nobody declared these bins: then the plan is an example, and nothing can be bought. */
+    suggested: maybe(flag),
     /** The limits of the unit, and which ends of intervals are open; of a row there is nothing to say. */
     limits: maybe(text),
     /** Statements about the error, the most important first: the first two head the plan. */

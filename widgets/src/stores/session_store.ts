@@ -502,6 +502,11 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
         return [...this.#declared.values()].at(-1) ?? "";
     }
 
+    /** Whether the plan on show is of bins that nobody declared. */
+    get suggested(): boolean {
+        return this.sheet?.suggested === true;
+    }
+
     /** A form was opened to declare this, or closed (null). The plan on show is not what the form says: it cannot be bought. */
     declares(form: object, what: string | null): void {
         if ((this.#declared.get(form) ?? null) === what) return;
@@ -521,7 +526,7 @@ export class SessionStore extends PurchaseStore<State, Order, Result> {
     /** The order the button stands for now, or null where there is nothing to order. */
     get offer(): Order | null {
         const { sheet, point } = this;
-        if (sheet === null || point === null || !this.settled || this.fault !== null || this.misfit || this.declaring !== "") return null;
+        if (sheet === null || point === null || !this.settled || this.fault !== null || this.misfit || this.declaring !== "" || this.suggested) return null;
         return {
             price: { epsilon: point.price.epsilon, delta: point.price.delta },
             args: {

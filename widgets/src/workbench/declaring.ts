@@ -75,13 +75,27 @@ function fault(): { element: HTMLElement; show(wrong: Wrong | null): void } {
     };
 }
 
-/** The fields of a column; `beyond` says whether what lies outside its bins gets bins of its own at first. */
-function binFields(column: Column, beyond: boolean): BinFields {
+/** Bins to begin with, by the kind of a column alone, in the words of a reader. */
+const SUGGESTED = {
+    number: "0 to 9 is a suggestion to begin with",
+    time: "The months from 2016 to 2025 are a suggestion to begin with",
+    text: "Name the labels that you expect, like north, south, or choose “No list: keys as they occur” above",
+};
+
+const suggestionFor = (column: Column): string =>
+    ` ${column.kind === "time" ? SUGGESTED.time : column.kind === "number" || column.untyped === true ? SUGGESTED.number : SUGGESTED.text}; dpviz has not looked at the data.`;
+
+/**
+ * The fields of a column; `beyond` says whether what lies outside its bins gets bins of its own at first, and
+ * `suggested` whether bins stand in the fields to begin with.
+ */
+function binFields(column: Column, beyond: boolean, suggested = false): BinFields {
     const missing = tick("a bin for missing", false);
     let fields: HTMLElement[] = [];
     let read: BinFields["read"] = () => ({});
     const integers = (): void => {
         const [low, high] = [box("From"), box("To")];
+        if (suggested) [low.input.value, high.input.value] = ["0", "9"];
         const [under, over] = [tick("a bin for below", false), tick("a bin for above", beyond)];
         fields = [low.field, high.field, under.field, over.field, missing.field];
         read = () => {
@@ -129,6 +143,7 @@ function binFields(column: Column, beyond: boolean): BinFields {
     };
     const times = (): void => {
         const [start, end] = [box("From"), box("Up to, not including")];
+        if (suggested) [start.input.value, end.input.value] = ["2016", "2026"];
         const [under, over] = [tick("a bin for earlier", beyond), tick("a bin for later", beyond)];
         const id = newId();
         const by = h("select", { id }, ...LENGTHS.map((name) => h("option", { selected: name === "month" }, name)));
@@ -206,7 +221,8 @@ export function declareBins(store: SessionStore, owner: Row): Declaring & { open
 
     function open(column: Column, made: (bins: Declared) => Declared = (bins) => bins): void {
         const wrong = fault();
-        const bins = binFields(column, true);
+        const { suggested } = store;
+        const bins = binFields(column, true, suggested);
         const use = async (): Promise<void> => {
             const declaration = bins.read();
             wrong.show(isWrong(declaration) ? declaration : null);
@@ -222,6 +238,7 @@ export function declareBins(store: SessionStore, owner: Row): Declaring & { open
                 "p",
                 { class: "dp-hint" },
                 `Bins for ${column.name}, ${rule(store)}` +
+                    (suggested ? suggestionFor(column) : "") +
                     (column.untyped === true
                         ? " Nobody declared whether it holds numbers or texts: bins of numbers leave out every text that is no number."
                         : ""),
@@ -232,7 +249,7 @@ export function declareBins(store: SessionStore, owner: Row): Declaring & { open
                 bins.kinds,
                 bins.place,
                 button("Use these bins", () => void use()),
-                button("Keep the old ones", () => owner.close()),
+                suggested ? null : button("Keep the old ones", () => owner.close()),
             ),
             wrong.element,
         );
@@ -253,13 +270,14 @@ interface Part {
 /** The fields for a record: any number of columns, each with its bins, and what stands for a cell outside them. */
 export function declareRecord(store: SessionStore, owner: Row): Declaring & { open(): void } {
     const list = h("div", {});
+    const keep = button("Keep the old question", () => owner.close());
     const more = button("Add a column", () => add(true));
     const element = h(
         "div",
         { class: "dp-declare", role: "group", "aria-label": "Declare columns", hidden: true },
         h("p", { class: "dp-hint" }, `Columns of a record and their labels, ${rule(store)} Every row is a record: a cell outside the bins counts as the label that you name, or as the first.`),
         list,
-        h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), button("Keep the old question", () => owner.close())),
+        h("div", { class: "dp-declare-fields" }, more, button("Use these columns", () => void use()), keep),
     );
     let rows: Part[] = [];
     let opening = 0; // how often the form was opened
@@ -342,6 +360,7 @@ export function declareRecord(store: SessionStore, owner: Row): Declaring & { op
         opening += 1;
         rows = [];
         list.replaceChildren();
+        show(keep, !store.suggested);
         add(false);
     }
 

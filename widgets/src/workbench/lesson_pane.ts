@@ -76,7 +76,7 @@ function noteOf(store: SessionStore, gone: boolean): string {
     if (gone) return "Drawing needs a kernel. Restart it and run the cell that begins the lesson.";
     if (store.lessons.asked !== "") return store.lessons.asked === "1" ? "Drawing…" : `Drawing ${store.lessons.asked} times…`;
     if (store.fault !== null) return `Correct ε first. ${store.fault}`;
-    if (store.declaring !== "") return undeclared(store);
+    if (store.declaring !== "" || store.suggested) return undeclared(store);
     if (store.drawable === null) return "Waiting for the kernel to plan this.";
     return "The data are public and the noise is seeded: the same seed gives the same draws, one after the other.";
 }

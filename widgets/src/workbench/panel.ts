@@ -208,7 +208,7 @@ function resting(store: SessionStore): Panel {
         return store.kernel.health === "gone" ? gone(store) : { kind: "loading", buttons: [off("Release")] };
     }
     if (store.kernel.health === "gone") return gone(store);
-    if (store.declaring !== "") return { kind: "declaring", buttons: [off("Release")], note: undeclared(store) };
+    if (store.declaring !== "" || store.suggested) return { kind: "declaring", buttons: [off("Release")], note: undeclared(store) };
     const twin = store.twin;
     if (twin?.status === "done" && store.fresh === null && store.settled && store.fault === null && !store.misfit)
         return already(store, twin);
@@ -249,7 +249,9 @@ function resting(store: SessionStore): Panel {
 
 /** Why nothing can be ordered while a form is open: the plan on show is of the question that was left. */
 export const undeclared = (store: SessionStore): string =>
-    `${capital(store.declaring)} being declared; the plan on show is still of the question before. Use the new ones or keep the old ones to go on.`;
+    store.suggested
+        ? `${store.declaring === "" ? "Nobody has declared bins yet" : `${capital(store.declaring)} being declared`}; until then the plan on show is an example, and nothing can be paid for.`
+        : `${capital(store.declaring)} being declared; the plan on show is still of the question before. Use the new ones or keep the old ones to go on.`;
 
 function offer(store: SessionStore, twin: Entry | null): Panel {
     const { state, point } = store;

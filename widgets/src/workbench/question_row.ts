@@ -152,7 +152,7 @@ export function questionRow(store: SessionStore): Component {
 
     /** Escape closes what is being declared, and gives the focus back to what opened it. */
     function escape(event: KeyboardEvent): void {
-        if (event.key !== "Escape" || opened === null) return;
+        if (event.key !== "Escape" || opened === null || store.suggested) return;
         const { slot } = opened;
         close();
         opener(slot).focus();
@@ -248,7 +248,16 @@ export function questionRow(store: SessionStore): Component {
         return (store.state?.columns ?? []).map(({ name }) => name).filter((name) => !others.includes(name));
     }
 
+    /** A page without a question opens the form for its bins. */
+    function begin(): boolean {
+        const { sheet, state } = store;
+        if (!store.suggested || opened !== null || !state?.columns.some(({ name }) => name === sheet!.question.column)) return false;
+        open(sheet!.question.column);
+        return true;
+    }
+
     function draw(): void {
+        if (begin()) return; // which draws
         const { sheet, state } = store;
         const off = store.locked || store.kernel.health === "gone";
         const question = sheet?.question;
@@ -298,7 +307,7 @@ export function questionRow(store: SessionStore): Component {
         drawBeside(sheet, off);
         show(declaration.element, opened?.asks === COUNTS);
         show(record.element, opened?.asks === RECORDS);
-        sentence.replaceChildren(question === undefined ? "" : `${question.sentence} `, h("strong", {}, question === undefined ? "" : `${capital(sizeOf(question))}.`));
+        sentence.replaceChildren(question === undefined || store.suggested ? "" : `${question.sentence} `, h("strong", {}, question === undefined ? "" : store.suggested ? "No question yet: its bins are to be declared." : `${capital(sizeOf(question))}.`));
         setText(opening, sheet?.opening ?? "");
         show(opening, (sheet?.opening ?? "") !== "");
         const words = store.faultOf("");
