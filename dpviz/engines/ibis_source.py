@@ -212,8 +212,8 @@ class IbisSource(Unstored, Source):
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted, from the schema alone; and a connection on which something is half read."""
         self._schema.check(question, unit, need)
-        if self._engine.waits():
-            what, step = self._engine.waits_for
+        if held := self._engine.waits_for():
+            what, step = held
             raise ParameterError.of(what, "an engine answers one question after the other", step)
         self._looks_at_rows()
         self._countable(question, unit, need)

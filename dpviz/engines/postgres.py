@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.engines import queries
-from dpviz.engines.queries import BATCH, Columns, Engine, Piece, Rows
+from dpviz.engines.queries import BATCH, FAILED, Columns, Engine, Piece, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -49,7 +49,6 @@ class Postgres(Engine):
 
     name = "PostgreSQL"
     plans = True
-    waits_for = ("a connection whose transaction failed", "roll it back on the connection that Ibis holds")
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
@@ -63,9 +62,10 @@ class Postgres(Engine):
     def touch(self) -> None:
         self._asked("SELECT 1")
 
-    def waits(self) -> bool:
-        """Whether the connection's owner is in a transaction that failed, in which the server answers nothing."""
-        return self._connection.info.transaction_status.name == "INERROR"
+    def waits_for(self) -> tuple[str, str] | None:
+        """In a transaction that failed the server answers nothing."""
+        failed = self._connection.info.transaction_status.name == "INERROR"
+        return (FAILED, "roll it back on the connection that Ibis holds") if failed else None
 
     def opened(self, table: Any) -> Any:
         """The table with its texts, and everything that is as good as a text, as bytes are compared."""

@@ -114,6 +114,11 @@ IN_MEMORY: Final = ("ARROW_SCAN", "PYTHON_ARROW_SCAN")
 """A table of Arrow's in memory; or a data set of files."""
 
 
+HALF_READ: Final = "a connection with a result that is half read"
+FAILED: Final = "a connection whose transaction failed"
+"""What holds a connection up until its owner has done something."""
+
+
 class Engine(Unstored):
     """The engine that runs Ibis expressions. This one asks any backend and cannot be interrupted."""
 
@@ -171,15 +176,10 @@ class Engine(Unstored):
         """The same piece by piece, in any order."""
         yield from self._backend.to_pyarrow(query).to_batches(max_chunksize=BATCH)
 
-    waits_for = (
-        "a connection with a result that is half read",
-        "read that result to its end, or give dpviz a connection of its own",
-    )
-    """Say why a connection waits for its owner, and how the owner ends the wait."""
-
-    def waits(self) -> bool:
-        """Whether the engine answers nothing until its owner has done something."""
-        return False
+    def waits_for(self) -> tuple[str, str] | None:
+        """Return what holds a connection up until its owner has done something, and what to do; None where nothing
+        does."""
+        return None
 
     def by_rows(self, table: Any) -> Any:
         """The table, read so that rows decide every answer, and nothing that is said about them."""
@@ -276,19 +276,21 @@ class DuckDB(Engine):
                 elif time.monotonic() > deadline:
                     raise
 
-    def waits(self) -> bool:
+    def waits_for(self) -> tuple[str, str] | None:
         deadline = time.monotonic() + SOON
         while not self._own and not self._one.locked():
             try:
                 self._backend.con.sql("SELECT 1").fetchall()
-                return False
+                return None
             except Exception as problem:
+                if type(problem).__name__ == "TransactionException":
+                    return FAILED, "run connection.rollback(), or give dpviz a connection of its own"
                 if not _half_read(problem):
-                    return False
+                    return None
             if time.monotonic() > deadline:
-                return True
+                return HALF_READ, "read that result to its end, or give dpviz a connection of its own"
             time.sleep(EVERY / 5)
-        return False
+        return None
 
     def trusts(self) -> str | None:
         """Files in a connection of somebody's own. Ours have these optimizers off: `by_rows_alone`."""

@@ -17,7 +17,7 @@ import pytest
 import dpviz as dv
 from dpviz.engines import as_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.errors import EngineGone
+from dpviz.errors import EngineGone, ParameterError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
@@ -67,6 +67,23 @@ def test_a_connection_that_is_busy_is_there() -> None:
     half = connection.execute("SELECT range FROM range(1000000)")
     assert half.fetchone() == (0,)
     source.probe()
+
+
+def test_nothing_is_charged_on_a_connection_whose_transaction_failed(tmp_path: Path) -> None:
+    connection = driver.connect()
+    connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+    held = dv.Session(sources.duckdb(connection, "t"), dv.Unit(), dv.Budget("2"), tmp_path / "ledger")
+    connection.execute("BEGIN")
+    with pytest.raises(driver.Error):
+        connection.execute("SELECT error('CANARY')")
+    for ask in (held.plan, held.release):
+        with pytest.raises(ParameterError, match="whose transaction failed; run connection.rollback()") as refused:
+            ask(QUESTION.domain, dv.Dense("1/2"))
+        assert "CANARY" not in str(refused.value)
+    assert held.ledger.entries() == [] and held.remaining.epsilon == 2
+    connection.rollback()  # the advice works
+    held.release(QUESTION.domain, dv.Dense("1/2"))
+    assert len(held.ledger.entries()) == 1
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "database"])
