@@ -7,7 +7,7 @@ import json
 import struct
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -63,13 +63,13 @@ def delete_places(folder: Path, places: Sequence[int], file: int = 0) -> None:
     )
 
 
-def iceberg(folder: Path, schema: Any) -> Any:
+def iceberg(folder: Path, schema: Any, properties: Mapping[str, str] | None = None) -> Any:
     """A new Iceberg table of no rows, of a catalog in memory."""
     from pyiceberg.catalog.memory import InMemoryCatalog
 
     catalog = InMemoryCatalog("tests", warehouse=f"file://{folder}")
     catalog.create_namespace("n")
-    return catalog.create_table("n.visits", schema=schema)
+    return catalog.create_table("n.visits", schema=schema, properties=dict(properties or {}))
 
 
 def place_of(table: Any) -> Path:
