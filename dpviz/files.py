@@ -198,6 +198,19 @@ _kept: weakref.WeakSet[Kept] = weakref.WeakSet()
 _looking = threading.RLock()  # no ledger is opened while the first bytes of a file are read
 
 
+class InUse:
+    """A file that this process reads data from, for as long as this object lives."""
+
+    __slots__ = ("__weakref__", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        _in_use.add(self)
+
+
+_in_use: weakref.WeakSet[InUse] = weakref.WeakSet()
+
+
 def _after_fork() -> None:
     global _looking
     _looking = threading.RLock()
@@ -283,7 +296,13 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _check_free(place: Path, target: Path) -> None:
-    """Refuse a place that is a ledger's."""
+    """Refuse a place that is a ledger's, or that of data."""
+    if any(_same(place, data.path) for data in list(_in_use)):
+        raise ParameterError.of(
+            one_line(str(target)),
+            "nothing takes the place of a file that a session counts in",
+            "choose another name",
+        )
     if what := belongs(place):
         raise ParameterError.of(
             one_line(str(target)),

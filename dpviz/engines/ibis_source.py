@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import ibis
@@ -31,6 +32,7 @@ from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
 from dpviz.engines.written import PLAIN, Marks
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
+from dpviz.files import InUse
 from dpviz.kinds import is_a
 from dpviz.model.aggregate import Sum
 from dpviz.model.domain import (
@@ -99,8 +101,8 @@ class IbisSource(Unstored, Source):
     """
 
     __slots__ = (
-        "_engine", "_engine_name", "_files", "_given", "_halves", "_marks", "_odd", "_prepared", "_schema", "_shape",
-        "_shown", "_stored", "_table", "_top", "_untyped",
+        "_engine", "_engine_name", "_files", "_given", "_halves", "_in_use", "_marks", "_odd", "_prepared", "_schema",
+        "_shape", "_shown", "_stored", "_table", "_top", "_untyped",
     )  # fmt: skip
 
     def __init__(
@@ -112,6 +114,7 @@ class IbisSource(Unstored, Source):
         approximate: bool = False,
         ties: Literal["label", "unknown"] = "label",
         files: Sequence[Opened] = (),
+        read_once: Sequence[Path] = (),
         untyped: bool = False,
         measured: bool | frozenset[str] = False,
         marks: Marks = PLAIN,
@@ -139,6 +142,7 @@ class IbisSource(Unstored, Source):
             )
         name = called(name)
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
+        self._in_use = [InUse(path) for path in (*read_once, *(file.path for file in self._files))]
         self._engine = withhold_errors(_engine, held, own)
         self._engine_name = self._engine.name
         self._looks_at_rows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of
@@ -314,6 +315,7 @@ class Read:
 
     types      by column its type, where an engine holds it as another: floats of 16 bits in 32
     text_file  whether all columns are texts of a file
+    files      files whose rows were read once, into a table of ours
     """
 
     marks: Marks = PLAIN
@@ -321,6 +323,7 @@ class Read:
     odd: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     text_file: bool = False
+    files: Sequence[Path] = ()
 
     @classmethod
     def declared(

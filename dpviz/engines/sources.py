@@ -223,6 +223,7 @@ def duckdb(
         schema=read.others(schema),
         approximate=approximate,
         files=files,
+        read_once=read.files,
         untyped=untyped,
         measured=measured,
         marks=read.marks,
@@ -514,7 +515,9 @@ def _files(
             + " between them where nothing else is declared",
             f"write dv.sources.duckdb(path, delimiter={mark!r})",
         )
-    read = replace(Read.declared([(name, "text") for name in names], schema, names, asked.marks), text_file=True)
+    read = replace(
+        Read.declared([(name, "text") for name in names], schema, names, asked.marks), text_file=True, files=files
+    )
     return _readable(_loaded, Path(path).name, parts, read), (), read
 
 

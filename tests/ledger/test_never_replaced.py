@@ -268,3 +268,45 @@ def test_an_open_ledger_is_read_by_nothing_but_sqlite(desk: Desk) -> None:
 def a_state_of_its_own(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
     yield
+
+
+DATA: dict[str, Callable[[Path], Path]] = {
+    "CSV": lambda folder: _written(folder / "visits.csv", lambda at: at.write_text("x\n1\n2\n")),
+    "Parquet": lambda folder: _written(folder / "visits.parquet", pd.DataFrame({"x": [1, 2]}).to_parquet),
+}
+
+
+def _written(path: Path, write: Callable[[Path], object]) -> Path:
+    write(path)
+    return path
+
+
+FORMATS = {"save": "json", "CSV": "csv", "report": "html", "chart": "json", "picture": "svg", "plan": "html"}
+"""The ending that each writer takes."""
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_whatever_writes_refuses_the_data_that_a_session_counts_in(
+    desk: Desk, tmp_path: Path, writer: str, data: str
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    path = DATA[data](folder)
+    before = path.read_bytes()
+    session = dv.Session(path, dv.Unit(), dv.Budget(2), tmp_path / "another.ledger")
+    link, other = folder / f"link.{FORMATS[writer]}", folder / f"other.{FORMATS[writer]}"
+    link.symlink_to(path)
+    os.link(path, other)
+    for name in (link, other, relative(link)):
+        with pytest.raises(ParameterError, match="takes the place of a file that a session counts in"):
+            WRITERS[writer](desk, name)
+    assert path.read_bytes() == before
+    assert len(session.release(BINS, dv.Dense(1)).values) == BINS.size
+
+
+def test_data_that_nobody_counts_in_are_like_any_other_file(desk: Desk, tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("x\n1\n2\n")
+    desk.release.to_csv(path)
+    assert path.read_text() != "x\n1\n2\n"
