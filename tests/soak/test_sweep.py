@@ -49,7 +49,8 @@ def test_what_is_planned_is_paid_drawn_stored_read_and_shown_and_all_else_is_ref
         }
     record(
         "Every mechanism and sub-session, swept",
-        f"{count:,} typed: {swept.paid:,} paid, read back and shown, {swept.refused:,} refused and free, "
+        f"{count:,} typed, and the questions of their sub-sessions: {swept.paid:,} paid, read back and shown, "
+        f"{swept.refused:,} refused and free, "
         f"{swept.slow:,} called slow and left out",
     )
     record(
