@@ -69,7 +69,7 @@ test("the same question at the same settings is free, and a second answer is not
     const panel = panelOf(it);
     expect(panel.text).toEqual([["Already released as number 3"], ", same question, same settings."]);
     expect(labels(panel)).toEqual(["Show release 3 · free", "A second, independent answer costs ε 0.1 more."]);
-    vi.spyOn(it, "combines", "get").mockReturnValue(true);
+    vi.spyOn(it.second, "combines", "get").mockReturnValue(true);
     expect(labels(panelOf(it))[1]).toBe("A second, independent answer costs ε 0.1 more; both can be combined.");
 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { panelOf } from "../src/workbench/panel";
 import type { HostStatus } from "../src/protocol/kernel";
-import { SessionStore, leave, acquire } from "../src/stores/session_store";
+import { SessionStore } from "../src/stores/session_store";
+import { acquire, leave } from "../src/stores/shared_stores";
 import { Host, render, result, settle, sheet, state } from "./host";
 
 let host: Host;
@@ -66,7 +67,7 @@ const answered = (args: Record<string, unknown>): Record<string, unknown> => {
     const { epsilon } = args["parameters"] as { epsilon: string };
     return { key: keyOf(epsilon), together: KNOWN(epsilon) };
 };
-const said = (): string | undefined => store.together?.errors.get("0.05")?.both?.value;
+const said = (): string | undefined => store.second.together?.errors.get("0.05")?.both?.value;
 const asks = (): string[] => host.of("after").map(({ args }) => (args["parameters"] as { epsilon: string }).epsilon);
 
 test("what a second answer would gain is asked for once the slider is still, and never while it moves", async () => {
@@ -90,7 +91,7 @@ test("what was said of one value is never shown beside another", async () => {
     await rested();
     expect(said()).toBe(store.point!.epsilon);
     store.moveTo(4);
-    expect([said(), store.combines]).toEqual([undefined, true]);
+    expect([said(), store.second.combines]).toEqual([undefined, true]);
     store.type("0.1301"); // which the kernel has yet to plan
     await rested();
     expect(said()).toBe(undefined);
@@ -106,7 +107,7 @@ test("an answer that comes late is dropped, and so is one about another plan", a
     store.moveTo(4);
     host.tell({ v: 1, re: late.id, ok: true, body: answered(late.args) });
     await settle();
-    expect([said(), store.combines]).toEqual([undefined, false]);
+    expect([said(), store.second.combines]).toEqual([undefined, false]);
     await rested();
     const [, other] = host.of("after");
     host.tell({ v: 1, re: other!.id, ok: true, body: { ...answered(other!.args), key: "of another plan" } });

@@ -1,12 +1,13 @@
 /** A report: releases as they were paid for, plan sheets still alive, no kernel, no network. */
 
 import { run, style } from "../page/bundles";
-import { h, PAPER } from "../dom/dom";
+import { h } from "../dom/dom";
 import type { Explorers } from "../explorers/explorers";
 import { Views } from "../answers/guest_views";
 import { readReport, type Report, type Result, type Sheet } from "../protocol/protocol";
 import { Malformed, Newer } from "../protocol/readers";
 import { mount } from "../page/root";
+import { fitToPaper } from "./paper";
 
 /** The programs that draw releases and plan sheets; a report without any does without it. */
 export interface ReleaseParts {
@@ -106,33 +107,6 @@ export function draw(report: Report, root: HTMLElement, { releases, explorers = 
               ),
     );
     root.replaceChildren(h("div", { class: "dpviz dp-report-root" }, page));
-}
-
-/** The text of a page of paper is so wide: an A4 sheet or a letter between its margins. */
-const PAPER_WIDTH = 680;
-
-/** On paper every table is open and whole, and every chart is drawn as wide as the sheet; afterwards all is as before. */
-function fitToPaper(root: HTMLElement): void {
-    let opened: HTMLDetailsElement[] = [];
-    const tell = (detail: "paper" | "screen"): void => {
-        for (const element of root.querySelectorAll("*")) element.dispatchEvent(new CustomEvent(PAPER, { detail }));
-    };
-    const turn = (details: HTMLDetailsElement, open: boolean): void => {
-        details.open = open;
-        details.dispatchEvent(new Event("toggle")); // the browser's own comes too late
-    };
-    addEventListener("beforeprint", () => {
-        opened = [...root.querySelectorAll<HTMLDetailsElement>("details:not([open]):is(.dp-numbers, .dp-how)")];
-        for (const details of opened) turn(details, true);
-        root.style.width = `${PAPER_WIDTH}px`;
-        tell("paper");
-    });
-    addEventListener("afterprint", () => {
-        root.style.width = "";
-        for (const details of opened) turn(details, false);
-        opened = [];
-        tell("screen");
-    });
 }
 
 /** The views of kinds that the report's program does not bring along: run before anything is drawn. */

@@ -7,7 +7,8 @@ import { mechanismPicker } from "./mechanism_picker";
 import { planPane } from "./plan_pane";
 import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
-import { leave, acquire, type SessionStore } from "../stores/session_store";
+import type { SessionStore } from "../stores/session_store";
+import { acquire, leave } from "../stores/shared_stores";
 
 const of =
     (component: (store: SessionStore) => Component) =>

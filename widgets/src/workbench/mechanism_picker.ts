@@ -6,7 +6,8 @@ import { epsilonField } from "./epsilon_field";
 import { isList } from "../wording/measures";
 import { drawFault, planBox } from "./plan_box";
 import { questionRow } from "./question_row";
-import type { Change, SessionStore } from "../stores/session_store";
+import type { Change } from "../stores/plan";
+import type { SessionStore } from "../stores/session_store";
 
 /** The choice that is a part of the price: it stands where the price's δ does, once. */
 const DELTA = "delta";

@@ -8,7 +8,8 @@ import { compare, equal, exactly, leftAfter, ZERO } from "../numbers/exact";
 import { isList } from "../wording/measures";
 import type { Entry, Price, Refusal, Running } from "../protocol/protocol";
 import { refusal } from "../stores/purchase_store";
-import type { SessionStore, Paid } from "../stores/session_store";
+import type { Paid } from "../stores/plan";
+import type { SessionStore } from "../stores/session_store";
 import { capital, deltaAfter, leaves, priceText } from "../wording/words";
 
 export type Act =
@@ -300,7 +301,7 @@ function already(store: SessionStore, twin: Entry): Panel {
             {
                 ...button(
                     "link",
-                    `A second, independent answer costs ${priceText(store.point!.price)} more${store.combines ? "; both can be combined." : "."}`,
+                    `A second, independent answer costs ${priceText(store.point!.price)} more${store.second.combines ? "; both can be combined." : "."}`,
                     { do: "again" },
                 ),
                 means: priceText(store.point!.price),

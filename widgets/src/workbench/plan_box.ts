@@ -1,7 +1,8 @@
 /** A box for one part of a plan: it shows what is asked for, keeps what is being typed, and Escape takes that back. */
 
 import { h, setAttribute, setText, show, type Attributes } from "../dom/dom";
-import type { Change, SessionStore } from "../stores/session_store";
+import type { Change } from "../stores/plan";
+import type { SessionStore } from "../stores/session_store";
 
 export interface PlanBox {
     box: HTMLInputElement;

@@ -11,7 +11,8 @@ import { timed } from "../dom/perf";
 import { waysBox } from "./ways";
 import { planBox } from "./plan_box";
 import type { Bar, Measure, Point, Sheet } from "../protocol/protocol";
-import { amongOf, type SessionStore } from "../stores/session_store";
+import { amongOf } from "../stores/plan";
+import type { SessionStore } from "../stores/session_store";
 import { kindOf, leaves, oddsTip, often, PAYS_TIP, priceText, reach, same, shown, spread, ungrouped } from "../wording/words";
 
 const CHARTS = ["Error against ε", "50 equally likely errors", "Chance above 0"] as const;
@@ -135,7 +136,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         setText(limits, limited);
         show(limits, limited !== "");
         setText(after, combined || "\u00a0");
-        show(after, combined !== "" || (store.together === null && store.combines)); // an empty line while the slider moves, so that nothing jumps
+        show(after, combined !== "" || (store.second.together === null && store.second.combines)); // an empty line while the slider moves, so that nothing jumps
         const warning = slowness(point);
         setText(slow, warning === "" ? "" : `⚠ ${warning}`);
         show(slow, warning !== "");
@@ -237,7 +238,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
 }
 
 /** The error of one bin once this was paid for and read together with an earlier answer, where that is less. */
-function together({ together: found, beta }: SessionStore): string {
+function together({ second: { together: found }, beta }: SessionStore): string {
     const errors = found?.errors.get(beta);
     if (found === null || errors === undefined || errors.both === null) return "";
     const { both, now } = errors;

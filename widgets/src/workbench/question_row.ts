@@ -8,7 +8,8 @@ import { declareBins, declareRecord, type Row } from "./declaring";
 import { h, newId, setAttribute, setOptions, setText, show } from "../dom/dom";
 import { planBox } from "./plan_box";
 import type { Bins, Sheet, State } from "../protocol/protocol";
-import type { Change, Question, SessionStore } from "../stores/session_store";
+import type { Change, Question } from "../stores/plan";
+import type { SessionStore } from "../stores/session_store";
 import { bins, capital, shown } from "../wording/words";
 
 const DECLARE = "\u0000declare";
