@@ -20,7 +20,7 @@ from dpviz.charts.words import capital, measured, often, reach, shortened, shown
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.answers import Between
-from dpviz.model.answers.base import listed
+from dpviz.model.answers.values import listed
 from dpviz.model.between import between
 from dpviz.model.derived import Derived
 from dpviz.model.domain import Domain, quoted
@@ -513,7 +513,7 @@ def marginals(release: Release, *, columns: Sequence[str] | None = None, **optio
     """A table of dv.Marginals: of two columns as a map, the first such table where none are named; where there are only
     tables of one column, all their cells as bars."""
     if columns is None:
-        columns = release.answer.mapped(release.reading)
+        columns = release.answer.heat_map_columns(release.reading)
         if columns is None:
             return histogram(release, **options)
     return heat_map(release, columns=columns, **options)

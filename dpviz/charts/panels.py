@@ -15,7 +15,7 @@ from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
 from dpviz.model.answers import Axis, Between, Intervals
-from dpviz.model.answers.base import around
+from dpviz.model.answers.values import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.public import PublicTable

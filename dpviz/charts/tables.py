@@ -9,7 +9,8 @@ from dpviz.boundary import plain_arguments
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.model.answers.base import Among, Grid, listed
+from dpviz.model.answers.reading import Among, Grid
+from dpviz.model.answers.values import listed
 from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
 

@@ -18,7 +18,7 @@ from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
 from dpviz.fitting.shares import Pair, Shares, shares, shares_of_pair
 from dpviz.fitting.sums import Quantile
-from dpviz.model.answers import Answer, Between, Reading, Side
+from dpviz.model.answers import Answer, Between, Operand, Reading
 from dpviz.model.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import one_of
@@ -457,7 +457,11 @@ class _Asked:
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
         chosen = self._points(part)
-        row = self.subject.answer.row(self.subject.reading, whole_[0], chosen) if whole_ and len(whole_) == 1 else None
+        row = (
+            self.subject.answer.table_row(self.subject.reading, whole_[0], chosen)
+            if whole_ and len(whole_) == 1
+            else None
+        )
         all_of = self._points(whole_, beside=chosen) if row is None else row
         rest = self._rest(chosen, all_of)
         what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
@@ -581,8 +585,8 @@ class _Asked:
         if these are given."""
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
-            return answer.whole(reading, beside)
-        if isinstance(labels, range) and (run := answer.run(reading, labels)) is not None:
+            return answer.total_points(reading, beside)
+        if isinstance(labels, range) and (run := answer.points_of_range(reading, labels)) is not None:
             return run
         if not labels:
             raise DomainError.of(
@@ -597,7 +601,7 @@ class _Asked:
                 "a list of something else", "labels must be public texts and numbers", "write them out"
             )
         named = [
-            one_of(label, lambda one, name: answer.named(reading, one), f"label {place}")
+            one_of(label, lambda one, name: answer.query_point(reading, one), f"label {place}")
             for place, label in enumerate(labels, 1)
         ]
         seen: dict[Any, int] = {}
@@ -624,7 +628,7 @@ class _Asked:
         answer, reading = self.subject.answer, self.subject.reading
         if labels is None:
             return "all" if isinstance(points, AllKeys) else f"all {length(points):,}"
-        if isinstance(points, range) and length(points) > SHOWN and answer.ordered(reading):
+        if isinstance(points, range) and length(points) > SHOWN and answer.has_ordered_points(reading):
             return " to ".join(answer.label(reading, points[at]) for at in (0, -1))
         named = [answer.label(reading, point) for point in points[:SHOWN]]
         more = length(points) - len(named)
@@ -705,7 +709,7 @@ class _Asked:
         self, error: LinearError, query: Query, kind: Kind, beta: Fraction
     ) -> tuple[tuple[Quantile | None, Quantile | None], How, str, Fraction | None]:
         """The same for all of a kind at once. Sums of any bins rest on a band for all bins."""
-        every = self.subject.answer.every(self.subject.reading)
+        every = self.subject.answer.all_points(self.subject.reading)
         if kind != "sums" and not isinstance(every, AllKeys):
             rows = length(every)
             special = error.every(kind, rows, beta)
@@ -775,7 +779,7 @@ class _Asked:
             return Chance(Between(Fraction(1), Fraction(1)), "bound", "a difference that is not above 0 shows nothing")
         if self.among == "all":
             largest = (
-                error.largest_gap(length(self.subject.answer.every(self.subject.reading)), gap)
+                error.largest_gap(length(self.subject.answer.all_points(self.subject.reading)), gap)
                 if query.one_by_one
                 else None
             )
@@ -832,7 +836,7 @@ def added(
     picked  "after": the interval holds for all such sums at once, and so for one that caught the eye
     listed  of bins without an order, how many stand in a row whose order is public; None: nobody can say
     """
-    ordered = isinstance(points, range) and subject.answer.ordered(subject.reading)
+    ordered = isinstance(points, range) and subject.answer.has_ordered_points(subject.reading)
     most = None if listed is None else listed * (listed + 1) // 2
 
     def ask(among: Among) -> Derived:
@@ -844,7 +848,7 @@ def added(
     return ask("one") if picked == "before" else _after(ask, None if ordered else most, most)
 
 
-def compared(subject: Subject, a: Side, b: Side, beta: Number, picked: Picked) -> tuple[str, Derived]:
+def compared(subject: Subject, a: Operand, b: Operand, beta: Number, picked: Picked) -> tuple[str, Derived]:
     """Which of two has the larger value, by its name; its lead with an interval, and a p-value.
 
     The larger one is known from the answer alone, so even for a pair picked before looking the p-value is that of the
@@ -855,7 +859,7 @@ def compared(subject: Subject, a: Side, b: Side, beta: Number, picked: Picked) -
         raise DomainError.of(f"one {noun} twice", f"a {noun} is compared with another", "pick two")
     value = between(subject.value(Query.minus(a[1], b[1]), ""))
     first, second = (b, a) if value.high < 0 else (a, b)
-    sides = subject.answer.sides(subject.reading)
+    sides = subject.answer.operand_count(subject.reading)
     pairs = None if sides is None else sides * (sides - 1)
     query = Query.minus(first[1], second[1])
 

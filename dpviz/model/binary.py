@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.model.answers.base import STORED_TYPES, Packed
+from dpviz.model.answers.reading import STORED_TYPES, Packed
 from dpviz.model.question import canonical
 
 SUFFIX: Final = ".dpviz"

@@ -14,7 +14,7 @@ from dpviz.exact import Enclosure, Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Axis, Between, Reading
-from dpviz.model.answers.base import plus
+from dpviz.model.answers.values import plus
 from dpviz.model.asking import Askable, Subject, ask
 from dpviz.model.between import between
 from dpviz.model.derived import Among, DerivedTable, Paid, marked, saved, seeds
@@ -291,7 +291,7 @@ class Combined(Askable):
     def axis(self) -> Axis:
         """The rows of either answer, or the keys that one of them shows."""
         subject, axis = self._subject, self.first.axis
-        if not isinstance(subject.answer.every(subject.reading), AllKeys):
+        if not isinstance(subject.answer.all_points(subject.reading), AllKeys):
             return axis
         return Axis(axis.name, axis.noun, self._keys)
 
@@ -301,10 +301,10 @@ class Combined(Askable):
 
     def _asked(self, beta: Fraction, among: Among) -> DerivedTable:
         subject = self._subject
-        every = subject.answer.every(subject.reading)
+        every = subject.answer.all_points(subject.reading)
         points: list[Any]
         if isinstance(every, AllKeys):
-            points = [subject.answer.named(subject.reading, label) for label in self._keys]
+            points = [subject.answer.query_point(subject.reading, label) for label in self._keys]
         elif length(every) > MOST_ROWS:
             raise ParameterError.of(
                 f"{length(every):,} {subject.answer.noun}s",
@@ -511,7 +511,7 @@ class BothAnswers:
 
     def all_bins(self, beta: Fraction, reader: str) -> ErrorValue | None:
         """By a union bound over bins where it is known which err alike; else each answer's own band at beta / 2."""
-        every = self.answer.every(self.reading)
+        every = self.answer.all_points(self.reading)
         parts = alike(*(part.release.terms.law for part in (self.first, self.second)))
         if parts and self.averaged and not isinstance(every, AllKeys):
             ends = [self.error(Query.of((range(at, at + 1), 1)), reader).ends(beta / length(every)) for at in parts]

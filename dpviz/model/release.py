@@ -21,7 +21,8 @@ from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
-from dpviz.model.answers.base import Among, Values, listed, value_columns
+from dpviz.model.answers.reading import Among, Values
+from dpviz.model.answers.values import listed, value_columns
 from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid, marked, told
 from dpviz.model.domain import one_of
@@ -503,7 +504,7 @@ class Release(Askable):
         """
         if not isinstance(labels, list | tuple | range):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
-        points = self.answer.several(self.reading, labels)
+        points = self.answer.points_of_labels(self.reading, labels)
         if points is None:
             points = [one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)]
         return self._read(points, reader)
@@ -648,7 +649,7 @@ class Release(Askable):
                     columns |= {f"low{ending}": ends.low, f"high{ending}": ends.high}
                     columns |= {} if limited.ends[0] else {f"low{ending}_counted": counted.low}
                     columns |= {} if limited.ends[1] else {f"high{ending}_counted": counted.high}
-        columns |= self.answer.below(self.reading, probability(beta, "beta", zero=False))
+        columns |= self.answer.rank_errors(self.reading, probability(beta, "beta", zero=False))
         return told(marked(pd.DataFrame(columns), self.paid), self.limits)
 
     @single_arguments
@@ -853,7 +854,7 @@ class PaidAnswer:
         return (self.release.paid,)
 
     def value(self, query: Query, reader: str) -> Fraction | Between:
-        return self.answer.weighted(self.reading, query, reader)
+        return self.answer.weighted_sum(self.reading, query, reader)
 
     def error(self, query: Query, reader: str) -> LinearError:
         return self.release.terms.law.linear(query, self.answer, self.reading, reader)

@@ -165,7 +165,7 @@ def of_release(release: Release) -> DrawnRanges:
 
     def estimator(name: str, label: str, about: str) -> Estimator:
         def value(low: int, high: int) -> Fraction:
-            found = release.answer.weighted(release.reading, Query.of((range(low, high + 1), 1)), name)
+            found = release.answer.weighted_sum(release.reading, Query.of((range(low, high + 1), 1)), name)
             assert isinstance(found, Fraction)  # each of these adds up what was drawn
             return found
 

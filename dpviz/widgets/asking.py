@@ -14,7 +14,7 @@ from typing import Any, Final
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat
 from dpviz.exact import ceil_to, place, text, whole
-from dpviz.model.answers import Side
+from dpviz.model.answers import Operand
 from dpviz.model.asking import Picked, Subject, added, compared
 from dpviz.model.between import Between, between
 from dpviz.model.combination import BothAnswers, combine
@@ -106,11 +106,11 @@ def _chance(value: Between) -> str:
 # ---------------------------------------------------------------- which bins
 
 
-def _side(release: Release, by: str, end: Sequence[str]) -> Side:
+def _side(release: Release, by: str, end: Sequence[str]) -> Operand:
     """One of the two that a page compares, by its row in the picture or by its name."""
     if by == "rows":
-        return release.answer.side(release.reading, _row_of(end))
-    return release.answer.typed_side(release.reading, tuple(end))
+        return release.answer.row_operand(release.reading, _row_of(end))
+    return release.answer.typed_operand(release.reading, tuple(end))
 
 
 def _points(release: Release, by: str, first: Sequence[str], last: Sequence[str]) -> list[Any]:
@@ -118,7 +118,7 @@ def _points(release: Release, by: str, first: Sequence[str], last: Sequence[str]
     answer, reading = release.answer, release.reading
     if by == "rows":
         return [answer.in_row(reading, _row_of(end)) for end in (first, last)]
-    return [answer.typed(reading, tuple(end)) for end in (first, last)]
+    return [answer.typed_point(reading, tuple(end)) for end in (first, last)]
 
 
 def _row_of(end: Sequence[str]) -> int:
@@ -133,10 +133,10 @@ def _stretch(release: Release, args: Body) -> tuple[Sequence[Any], int | None]:
     if by == "rows" and not answer.adds_rows:
         raise ReleaseFormat.of(answer.kind, "the rows of this answer do not add up", "name bins")
     ends = _points(release, by, args["first"], args["second"])
-    if answer.ordered(reading) or (by != "rows" and domain.declared):
+    if answer.has_ordered_points(reading) or (by != "rows" and domain.declared):
         first, last = ends
         _in_order(first, last)
-        return range(first, last + 1), answer.sides(reading) if answer.adds_rows else domain.size
+        return range(first, last + 1), answer.operand_count(reading) if answer.adds_rows else domain.size
     public = release.axis.domain is not None
     if by != "rows" and not public:
         raise DomainError.of(domain.kind, "a range needs bins in a known order", "ask in Python: release.sum([...])")

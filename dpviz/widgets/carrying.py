@@ -42,7 +42,7 @@ def carried(release: Release, keys: Sequence[object] | None) -> Body:
     if keys is not None:
         return {"answers": _answers(release, keys)} if keys else {}
     domain = release.question.domain
-    packed = release.answer.carried(release.reading, BETAS)
+    packed = release.answer.offline_look_ups(release.reading, BETAS)
     if packed is None or (not domain.declared and len(domain.factors) > 1):  # a page makes keys of one column alone
         return {}
     size = sum(array.nbytes for array in packed.arrays.values())

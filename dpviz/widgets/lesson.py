@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.model.answers.base import Among, Ends, Intervals, Values
+from dpviz.model.answers.reading import Among, Ends, Intervals, Values
 from dpviz.model.between import Between
 from dpviz.planning.sheet import BETAS
 

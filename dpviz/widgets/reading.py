@@ -30,7 +30,7 @@ def read_points(
     Raises an error of ours for a point that is not on the axis, for a list, and for an answer whose reading is not
     free; then nothing is read.
     """
-    from dpviz.model.answers.base import listed
+    from dpviz.model.answers.values import listed
 
     if not release.terms.reuse:
         raise Forbidden.of(release.answer.kind, NOT_FREE, "read it in Python")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dpviz.boundary import protect_module
 from dpviz.errors import Forbidden, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.model.answers.base import LARGEST_VIEW
+from dpviz.model.answers.reading import LARGEST_VIEW
 
 if TYPE_CHECKING:
     from dpviz.model.release import Release

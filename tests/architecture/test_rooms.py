@@ -96,7 +96,8 @@ PROTOCOLS = (Answer, Bound, ErrorModel, Mechanism, Release, Source)
 MEMBERS = frozenset(
     name
     for protocol in PROTOCOLS
-    for name in {*vars(protocol), *getattr(protocol, "__annotations__", {})}
+    for kind in protocol.__mro__[:-1]
+    for name in {*vars(kind), *vars(kind).get("__annotations__", {})}
     if not name.startswith("_")
 ) | {"mechanism", "question", "unit", "needs", "price", "space", "cost", "error", "verb", "name", "columns"}
 """What our own protocols have: those that are declared for a type checker alone are written out."""

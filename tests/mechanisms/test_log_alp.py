@@ -297,7 +297,7 @@ def test_a_release_is_saved_loaded_and_read_alike(tmp_path: Path) -> None:
     again = dv.load(release.save(tmp_path / "log.json"), ledger=session)
     keys = list(range(60))
     assert again == release and list(again.many(keys)) == list(release.many(keys))
-    packed = release.answer.carried(release.reading, (Fraction(1, 20),))
+    packed = release.answer.offline_look_ups(release.reading, (Fraction(1, 20),))
     assert packed is not None and packed.header["kind"] == "log-sketch", "a page tells it from a plain sketch"
     one, two = release.sum([3]), release.sum([3, 4])
     found = release.answer.intervals(release.reading, Fraction(1, 20), points=[3])

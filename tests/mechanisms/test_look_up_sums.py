@@ -64,7 +64,7 @@ def test_a_sum_is_bounded_by_its_look_ups_at_their_share_of_beta(name: str) -> N
     found = release.answer.intervals(release.reading, BETA / 3, points=points)
     error = release.terms.law.linear(Query.of((points, 1)), release.answer, release.reading)
     below, above = error.ends(BETA)
-    value = release.answer.weighted(release.reading, Query.of((points, 1)))
+    value = release.answer.weighted_sum(release.reading, Query.of((points, 1)))
     assert found is not None
     for end, part, sign in ((below, found.low, 1), (above, found.high, -1)):
         if any(one is None for one in part):

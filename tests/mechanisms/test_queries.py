@@ -224,11 +224,11 @@ def test_the_bound_for_long_lists_is_above_every_answer() -> None:
 def test_what_follows_from_the_answers_is_read_and_what_they_leave_open_is_refused() -> None:
     bound = bound_of(ROW, 3, {"all": None, "some": [0, 1]})
     answer, reading = QueryAnswers(np.array([10, 6]), bound.workload), reading_of(bound)
-    assert answer.weighted(reading, Query.of(([2], 1))) == 4
-    assert answer.weighted(reading, Query.of((range(2), 2), ([2], -1))) == 8
+    assert answer.weighted_sum(reading, Query.of(([2], 1))) == 4
+    assert answer.weighted_sum(reading, Query.of((range(2), 2), ([2], -1))) == 8
     for points in ([0], [1], [0, 2]):
         with pytest.raises(DomainError, match="leave it open"):
-            answer.weighted(reading, Query.of((points, 1)))
+            answer.weighted_sum(reading, Query.of((points, 1)))
         with pytest.raises(DomainError, match="leave it open"):
             bound.law.linear(Query.of((points, 1)), answer, reading)
     nowhere = bound_of(ROW, 4, {"some": [0, 1]})

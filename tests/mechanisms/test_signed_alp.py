@@ -298,7 +298,7 @@ def test_a_release_is_saved_loaded_and_read_alike(tmp_path: Path) -> None:
     release = session.release(SIGNED, dv.ALP(4, cap=50, keys=100, encoding="signed"))
     again = dv.load(release.save(tmp_path / "signed.json"), ledger=session)
     assert again == release and list(again.many(range(99))) == list(release.many(range(99)))
-    packed = release.answer.carried(release.reading, (Fraction(1, 20),))
+    packed = release.answer.offline_look_ups(release.reading, (Fraction(1, 20),))
     assert packed is not None and packed.header["kind"] == "signed-sketch", "a page tells it from a plain sketch"
     truth = frame.groupby("k").x.sum()
     sums = [release.sum([key]) for key in range(99)]

@@ -18,7 +18,8 @@ from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import exp_bounds
 from dpviz.mechanisms.sorted import TALL, SortedBound, ascending
 from dpviz.model.answers import Packed, Ranks, Reading
-from dpviz.model.answers.base import Among, listed
+from dpviz.model.answers.reading import Among
+from dpviz.model.answers.values import listed
 from dpviz.model.linear import UNBIASED, Query
 from dpviz.model.question import Question
 from dpviz.model.statistic import DenseCounts
@@ -354,7 +355,7 @@ def misses(
         answer = Ranks(np.array(truth) + vector)
         below, above = bound.law.linear(query, answer, reading, reader).ends(beta)
         assert below is not None and above is not None
-        off = answer.weighted(reading, query, reader) - true
+        off = answer.weighted_sum(reading, query, reader) - true
         wrong += float(chance) if off > below.value - less or -off > above.value - less else 0.0
     return wrong
 
@@ -387,7 +388,7 @@ def test_all_ranges_of_ranks_hold_at_once_by_enumeration(truth: tuple[int, ...])
             error = bound.law.linear(query, answer, reading, "nonnegative")
             found = error.every("ranges", 3, beta)
             assert found is not None
-            off = answer.weighted(reading, query, "nonnegative") - sum(truth[at] for at in points)
+            off = answer.weighted_sum(reading, query, "nonnegative") - sum(truth[at] for at in points)
             for less in range(2):
                 below, above = found[0]
                 assert below is not None and above is not None
@@ -423,7 +424,7 @@ def test_bounds_that_have_nothing_in_common_give_what_spans_both_and_say_so() ->
     error = bound.law.linear(query, answer, reading_of(bound))
     below, above = error.ends(Fraction(1, 10))
     assert below is not None and above is not None and "nothing in common" in error.remark(Fraction(1, 10))
-    value = answer.weighted(reading_of(bound), query)
+    value = answer.weighted_sum(reading_of(bound), query)
     assert value - below.value <= value <= 0 <= value + above.value
     calm = bound.law.linear(query, Ranks(np.array([9, 5, 2])), reading_of(bound))
     assert calm.remark(Fraction(1, 10)) == ""
@@ -462,7 +463,7 @@ def test_a_sum_read_from_blocks_is_the_sum_of_its_values() -> None:
         values = [Fraction(value) for value in listed(answer.read(READING, reader=reader))]
         for points in (range(40), range(3, 9), [7], [2, 30, 4]):
             expected = sum((values[point] for point in points), Fraction(0))
-            assert answer.weighted(READING, Query.of((points, -2)), reader) == -2 * expected
+            assert answer.weighted_sum(READING, Query.of((points, -2)), reader) == -2 * expected
 
 
 def test_ends_ascend_start_at_0_and_are_whole() -> None:

@@ -512,7 +512,7 @@ def test_what_a_linear_question_is_off_by_is_what_normal_equations_weigh_each_no
         fitted = squares.fit(noisy)
         for query in queries(made.tree.n):
             flat = [(point, weight) for points, weight in query.parts for point in points]
-            assert answer.weighted(known, query) == sum(weight * fitted[point] for point, weight in flat)
+            assert answer.weighted_sum(known, query) == sum(weight * fitted[point] for point, weight in flat)
             terms = []
             for unit, (level, _) in zip(units, nodes, strict=True):
                 decay = law.added(level + 1)
@@ -535,16 +535,16 @@ def test_noisy_readers_answer_linear_questions_by_the_noises_they_add_up() -> No
     assert decay is not None
     query = Query.of((range(1, 5), 1), ([0], -3))
     values = answer.read(known, reader="leaves")
-    assert answer.weighted(known, query, "leaves") == values[1:].sum() - 3 * values[0]
+    assert answer.weighted_sum(known, query, "leaves") == values[1:].sum() - 3 * values[0]
     stated = made.law.linear(query, answer, known, "leaves")
     assert isinstance(stated, SumError) and same_law(stated.over, NoiseSum.of([Term(decay, 1, 4), Term(decay, 3)]))
     shape = made.tree
     cover = [answer.fit.noisy[shape.starts[height - 1] + place] for height, place in shape.cover(1, 4)]
-    assert answer.weighted(known, query, "subtrees") == sum(map(int, cover)) - 3 * values[0]
+    assert answer.weighted_sum(known, query, "subtrees") == sum(map(int, cover)) - 3 * values[0]
     stated = made.law.linear(query, answer, known, "subtrees")
     assert isinstance(stated, SumError) and same_law(stated.over, NoiseSum.of([Term(decay, 1, 3), Term(decay, 3)]))
     for reader in set(answer.readers) - set(UNBIASED):
-        assert answer.weighted(known, Query.of((range(1, 4), 1)), reader) is not None
+        assert answer.weighted_sum(known, Query.of((range(1, 4), 1)), reader) is not None
         refused(lambda reader=reader: made.law.linear(query, answer, known, reader), "nothing is proved")
 
 

@@ -13,7 +13,7 @@ import pytest
 import dpviz as dv
 from dpviz.charts.picture import picture
 from dpviz.model.answers import Answer, Reading, View
-from dpviz.model.answers.base import around
+from dpviz.model.answers.values import around
 from dpviz.model.error import ErrorValue
 
 BAR = ErrorValue(Fraction(5, 2), "exact", "a rule")

@@ -61,7 +61,7 @@ def test_a_record_reads_as_its_labels() -> None:
     assert "paid for anew" in PLAIN.remark(reading) and "not independent" in WEIGHTED.remark(reading)
     view = WEIGHTED.view(reading, [Fraction(1, 20)])
     assert (view.kind, view.header["labels"], view.header["more"]) == ("record", ["x", "1"], True)
-    for ask in (lambda: PLAIN.read(reading), lambda: PLAIN.point(reading, "x"), lambda: PLAIN.every(reading)):
+    for ask in (lambda: PLAIN.read(reading), lambda: PLAIN.point(reading, "x"), lambda: PLAIN.all_points(reading)):
         with pytest.raises(ReleaseFormat, match="no values to look up"):
             ask()
 
@@ -115,7 +115,7 @@ def test_many_picks_are_single_picks_one_after_the_other() -> None:
 
 
 def test_only_a_record_that_keeps_what_it_was_drawn_from_gives_more() -> None:
-    assert (PLAIN.more, WEIGHTED.more, PRODUCT.more) == (False, True, True)
+    assert (PLAIN.has_further_draws, WEIGHTED.has_further_draws, PRODUCT.has_further_draws) == (False, True, True)
     for count in (0, -1, 10**9, "x"):
         with pytest.raises(ParameterError, match="count"):
             WEIGHTED.draws(read(BOTH), count, SystemBits())  # type: ignore[arg-type]

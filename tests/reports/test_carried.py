@@ -43,7 +43,7 @@ def test_a_sketch_that_is_too_long_is_refused_with_the_next_step_and_writes_noth
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = drawn("counts")
-    packed = release.answer.carried(release.reading, ())
+    packed = release.answer.offline_look_ups(release.reading, ())
     assert packed is not None
     size = sum(array.nbytes for array in packed.arrays.values())
     monkeypatch.setattr(carrying, "MOST_BYTES", size)
@@ -120,7 +120,7 @@ def test_what_is_carried_is_the_answer_and_none_of_the_data() -> None:
     question, mechanism, _ = CASES["counts"]
     other = FRAME.assign(key=np.arange(48) + 1_000)
     one, two = (
-        dv.teaching(frame, 5).draw(question, mechanism).answer.carried(drawn("counts").reading, ())
+        dv.teaching(frame, 5).draw(question, mechanism).answer.offline_look_ups(drawn("counts").reading, ())
         for frame in (FRAME, other)
     )
     assert one is not None and two is not None

@@ -117,7 +117,7 @@ def shown_everywhere(release: Release, scratch: Path, *, charted: bool = True) -
     """Everything that a person does with an answer; `charted`: a chart, which takes longer than all else."""
     picture(release)
     repr(release), release._repr_html_()
-    if release.terms.law.once or release.answer.more:
+    if release.terms.law.once or release.answer.has_further_draws:
         assert release.record and release.to_frame().shape[1] == 2 and release.to_csv()
         if charted:
             release.chart().to_dict()

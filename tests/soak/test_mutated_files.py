@@ -107,7 +107,8 @@ def parts_altered(content: bytes, chance: random.Random) -> bytes:
 def shown(read: Any) -> None:
     """Show an answer in every way that a person has."""
     repr(read), read._repr_html_()
-    if isinstance(read, dv.Release) and not read.labels and not read.terms.law.once and not read.answer.more:
+    further = isinstance(read, dv.Release) and (read.terms.law.once or read.answer.has_further_draws)
+    if isinstance(read, dv.Release) and not read.labels and not further:
         return
     for show in (type(read).to_csv, type(read).to_frame, type(read).chart):
         try:

@@ -23,7 +23,7 @@ from dpviz.exact import text
 from dpviz.mechanisms.dense import Dense, DenseBound
 from dpviz.model import answers, laws
 from dpviz.model.answers import Answer, Axis, Intervals, Packed, Reading, View
-from dpviz.model.answers.base import Among, Points
+from dpviz.model.answers.reading import Among, Points
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.laws.count_noise import NoiseLaw
@@ -97,9 +97,6 @@ class PairMeans(Answer):
         if points is None or isinstance(points, slice):
             return list(rows[points or slice(None)])
         return [rows[point] for point in points]
-
-    def bars(self, reading: Reading, beta: Fraction) -> tuple[None, None]:
-        return None, None
 
     def intervals(
         self,

@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.exact import root_bounds, text
 from dpviz.mechanisms.dense import Dense
 from dpviz.model.answers import Answer, Between, Intervals, Reading, View
-from dpviz.model.answers.base import Among, Points
+from dpviz.model.answers.reading import Among, Points
 from dpviz.model.between import between
 from dpviz.model.question import Question
 from dpviz.model.source import Tick

@@ -16,7 +16,7 @@ from dpviz.charts.picture import picture
 from dpviz.charts.words import shown
 from dpviz.model import answers
 from dpviz.model.answers import Between
-from dpviz.model.answers.base import around
+from dpviz.model.answers.values import around
 from dpviz.model.error import ErrorValue
 from dpviz.widgets.reading import read_points
 from tests.toy.pairs import BINS, FRAME

@@ -11,8 +11,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.charts.picture import picture
-from dpviz.model.answers.base import MAPPED
 from dpviz.model.answers.grouped import MOST_DRAWN, PLACES
+from dpviz.model.answers.pictures import MAPPED
 from tests.charts.made import released
 from tests.charts.test_multiples import AGES, CITIES, FRAME, SEX, drawn
 

@@ -1,6 +1,8 @@
-"""The shapes an answer can take: one file each, all of the protocol in `base.py`. All are public.
+"""The shapes an answer can take: one file each. All are public.
 
-A file is loaded when its shape is first used.
+`capabilities.py` lists the members of the protocol, one class for each capability, and `base.py` puts them together as
+`Answer`. `additive.py` has `AdditiveCounts`, for values that are counts which add up. Data types are in `reading.py`,
+arithmetic in `values.py`, parts of pictures in `pictures.py`. A file is loaded when its shape is first used.
 """
 
 from __future__ import annotations
@@ -8,25 +10,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from dpviz.model.answers.base import (
-    SHAPES,
-    Answer,
-    Axis,
-    Intervals,
-    Listing,
-    Packed,
-    Reading,
-    Side,
-    View,
-    from_json,
-    register,
-    unpacked,
-    unregister,
-)
+from dpviz.model.answers.base import SHAPES, Answer, from_json, register, unpacked, unregister
+from dpviz.model.answers.reading import Axis, Intervals, Listing, Operand, Packed, Reading, View
 from dpviz.model.between import Between
 from dpviz.names import absent
 
 if TYPE_CHECKING:
+    from dpviz.model.answers.additive import AdditiveCounts as AdditiveCounts
     from dpviz.model.answers.buckets import Buckets as Buckets
     from dpviz.model.answers.chosen import Chosen as Chosen
     from dpviz.model.answers.compact import CompactTable as CompactTable
@@ -48,6 +38,7 @@ if TYPE_CHECKING:
     from dpviz.model.answers.table import Table as Table
 
 _HOME: Final = {
+    "AdditiveCounts": "additive",
     "Buckets": "buckets",
     "Chosen": "chosen",
     "CompactTable": "compact",
@@ -71,6 +62,7 @@ _HOME: Final = {
 
 __all__ = [
     "SHAPES",
+    "AdditiveCounts",
     "Answer",
     "Axis",
     "Between",
@@ -84,6 +76,7 @@ __all__ = [
     "Listing",
     "LogSketch",
     "MarginalTables",
+    "Operand",
     "Packed",
     "ProductRecord",
     "QueryAnswers",
@@ -92,7 +85,6 @@ __all__ = [
     "Ranks",
     "Reading",
     "Record",
-    "Side",
     "SignedSketch",
     "Sketch",
     "SparseTable",

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text, whole
-from dpviz.model.answers.base import Among, Intervals, Packed, Points, Reading, register
+from dpviz.model.answers.base import register
 from dpviz.model.answers.labels import Labels
 from dpviz.model.answers.look_ups import LookUps
+from dpviz.model.answers.reading import Among, Intervals, Packed, Points, Reading
 from dpviz.model.error import ErrorValue
 from dpviz.noise.alp import Columns, Keys
 from dpviz.noise.max_projection import cell_type
@@ -189,7 +190,7 @@ class Buckets(LookUps):
                 return up, True
         return bar, False
 
-    def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
+    def offline_look_ups(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
         """The buckets, the hash function and what is kept, with the half-widths of an interval, for a page."""
         halves = {text(beta): self._half(reading, beta) for beta in betas}
         header = self.header(reading) | {

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.model.answers import lists
-from dpviz.model.answers.base import Answer, Axis, Listing, Packed, Points, Reading, Values, View, columns_of, register
+from dpviz.model.answers.base import Answer, register
 from dpviz.model.answers.labels import (
     Labels,
     are_labels,
@@ -21,8 +21,9 @@ from dpviz.model.answers.labels import (
     short_labels,
     shown_labels,
 )
+from dpviz.model.answers.pictures import columns_of
 from dpviz.model.answers.ranked import NOTHING, counted, listed_view
-from dpviz.model.error import ErrorValue
+from dpviz.model.answers.reading import Axis, Listing, Packed, Points, Reading, Values, View
 from dpviz.model.question import Question
 
 
@@ -72,20 +73,11 @@ class Chosen(Answer):
     def point(self, reading: Reading, label: object) -> NoReturn:
         self._refuse("an item that is not listed has no value, so none is looked up", "read release.items")
 
-    def named(self, reading: Reading, label: object) -> NoReturn:
+    def _refuse_sums(self) -> NoReturn:
         self._refuse("this answer names items and has no values to add up", "read release.items")
-
-    def span(self, reading: Reading, low: object, high: object) -> NoReturn:
-        self.named(reading, low)
-
-    def every(self, reading: Reading) -> NoReturn:
-        self.named(reading, None)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         self._refuse("this answer names items and has no values", "read release.items")
-
-    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
-        return None, None
 
     def listing(self, reading: Reading) -> Listing:
         domain, most = reading.question.domain, reading.max_items or 0
@@ -95,7 +87,7 @@ class Chosen(Answer):
         """The facts that are certain of named items, and of all others."""
         return lists.sureness(reading, beta, "set")
 
-    def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
+    def rank_errors(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
         """Bound how far below the true count of the last rank a named item may lie."""
         columns = lists.below(reading, beta, len(self.items))
         return {name: column for name, column in columns.items() if name == lists.ALL}

@@ -16,18 +16,10 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.model.answers.base import (
-    Answer,
-    Axis,
-    Packed,
-    Points,
-    Reading,
-    View,
-    added_up,
-    columns_of,
-    look_ups_view,
-    register,
-)
+from dpviz.model.answers.additive import AdditiveCounts, added_up
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import columns_of, look_ups_view
+from dpviz.model.answers.reading import Axis, Packed, Points, Reading, View
 from dpviz.model.between import Between
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -50,7 +42,7 @@ NUMBERS: Final = ("n", "p", "q", "g", "t")
 
 @register
 @dataclass(frozen=True, eq=False)
-class CompactTable(Answer):
+class CompactTable(AdditiveCounts):
     """A polynomial whose value at a bin's number stands for that bin's noisy count. Reading it is free.
 
     coefficients  of 1, x, x**2 and so on, n + 1 of them, each an element of the field
@@ -176,14 +168,14 @@ class CompactTable(Answer):
     def point(self, reading: Reading, label: object) -> int:
         return reading.question.domain.index(label)
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
         self._reader(reader)
         return self.rows(reading) if points is None or isinstance(points, slice) else self.many(points)
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Each bin of a sum is read by itself."""
         if query.size > MOST_READ:
             self._refuse(

@@ -13,26 +13,11 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text
-from dpviz.model.answers.base import (
-    Among,
-    Answer,
-    Axis,
-    Grid,
-    Packed,
-    Points,
-    Reading,
-    Values,
-    View,
-    bars_json,
-    columns_of,
-    from_json,
-    listed,
-    register,
-    scale_of,
-    unpacked,
-)
+from dpviz.model.answers.base import Answer, from_json, register, unpacked
+from dpviz.model.answers.pictures import bars_json, columns_of, scale_of
+from dpviz.model.answers.reading import Among, Axis, Grid, Packed, Points, Reading, Values, View
+from dpviz.model.answers.values import listed
 from dpviz.model.between import between
-from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
 from dpviz.model.words import shown
 
@@ -141,20 +126,11 @@ class Grouped(Answer):
     def point(self, reading: Reading, label: object) -> NoReturn:
         self._refuse("an answer for each part has no single value", ONE)
 
-    def named(self, reading: Reading, label: object) -> NoReturn:
-        self._refuse("an answer for each part has no single value", ONE)
-
-    def span(self, reading: Reading, low: object, high: object) -> NoReturn:
-        self._refuse("an answer for each part has no single values to add", ONE)
-
-    def every(self, reading: Reading) -> NoReturn:
+    def _refuse_sums(self) -> NoReturn:
         self._refuse("an answer for each part has no single values to add", ONE)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NoReturn:
         self._refuse("an answer for each part has no single values", ONE)
-
-    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
-        return None, None
 
     def sentence(self, reading: Reading) -> str:
         by = reading.question.by

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -12,7 +13,12 @@ from numpy.typing import NDArray
 from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import DomainError, DpvizError, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.model.answers.base import Answer, Axis, Packed, Points, Reading, View, bars_json, register, rows_or
+from dpviz.model.answers.additive import law_bars
+from dpviz.model.answers.base import Answer, register
+from dpviz.model.answers.pictures import bars_json
+from dpviz.model.answers.reading import Axis, Packed, Points, Reading, View
+from dpviz.model.answers.values import rows_or
+from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
 
 LABEL: Final = "bins that are not empty, at most"
@@ -74,6 +80,9 @@ class KeyBound(Answer):
         self._reader(reader)
         picked: NDArray[np.int64] = np.array([self.keys], dtype=np.int64)[rows_or(points, 1)]
         return picked
+
+    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
+        return law_bars(reading, beta)
 
     def sentence(self, reading: Reading) -> str:
         return f"Fewer than {self.keys:,} bins are not empty, but for the chance that was chosen."

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 from dpviz.boundary import protect_module
-from dpviz.model.answers.base import Reading
+from dpviz.model.answers.reading import Reading
 from dpviz.model.error import ErrorValue
 from dpviz.model.measures import next_count, ordinal
 from dpviz.model.words import often, shown

@@ -13,7 +13,8 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import ceil_to, floor_to, text
 from dpviz.laws.alp_readers import tails
 from dpviz.laws.log_encoding import FINE, HIGHEST, Rungs
-from dpviz.model.answers.base import Among, Intervals, Packed, Points, Reading, register
+from dpviz.model.answers.base import register
+from dpviz.model.answers.reading import Among, Intervals, Packed, Points, Reading
 from dpviz.model.answers.sketch import PARTS, READERS, Plan, Sketch
 from dpviz.model.error import ErrorModel
 
@@ -97,10 +98,10 @@ class LogSketch(Sketch):
     def _steps(self, bits: Fraction) -> Fraction:
         return self.plan.rungs.steps(bits)
 
-    def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
+    def offline_look_ups(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
         """Those of a sketch, the values that bits stand for, by how many bits each estimator is off, and by how many
         steps what is kept."""
-        packed = super().carried(reading, betas)
+        packed = super().offline_look_ups(reading, betas)
         errors = {name: cast(LogErrors, reading.error.estimator(name)) for name in self.readers}
         kept = errors[READERS[0]].kept
         rungs = {

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import text
-from dpviz.model.answers.base import Answer, Axis, Packed, Reading, View, added_up, columns_of, look_ups_view
+from dpviz.model.answers.additive import AdditiveCounts, added_up
 from dpviz.model.answers.labels import Labels, are_labels, ascending, labels_json, labels_of
+from dpviz.model.answers.pictures import columns_of, look_ups_view
+from dpviz.model.answers.reading import Axis, Packed, Reading, View
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.noise.alp import Keys, coded
@@ -23,7 +25,7 @@ MOST_READ: Final = 100_000
 """A sum reads at most so many bins."""
 
 
-class LookUps(Answer):
+class LookUps(AdditiveCounts):
     """An answer from which any key of a huge domain is read. A subclass is a frozen dataclass that has, besides what it
     reads keys from:
 
@@ -117,10 +119,10 @@ class LookUps(Answer):
     def point(self, reading: Reading, label: object) -> int | str:
         return reading.question.domain.point(label)
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
-    def several(self, reading: Reading, labels: Sequence[object]) -> Sequence[int] | None:
+    def points_of_labels(self, reading: Reading, labels: Sequence[object]) -> Sequence[int] | None:
         return reading.question.domain.several(labels)
 
     @cached_property
@@ -133,7 +135,7 @@ class LookUps(Answer):
         """The keys by which points are hashed."""
         return coded(points, self.seed, numbered=numbered(reading.question))
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """Each bin of a sum is read by itself."""
         if query.size > MOST_READ:
             self._refuse(

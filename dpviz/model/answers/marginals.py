@@ -19,21 +19,11 @@ from dpviz.errors import DomainError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.fitting.residuals import Rows, Tables
 from dpviz.fitting.whole_tables import whole_tables
-from dpviz.model.answers.base import (
-    Among,
-    Answer,
-    Axis,
-    Intervals,
-    Packed,
-    Points,
-    Reading,
-    View,
-    factor_of,
-    fractions_sum,
-    register,
-    rows_or,
-    whole_sum,
-)
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import factor_of
+from dpviz.model.answers.reading import Among, Axis, Intervals, Packed, Points, Reading, View
+from dpviz.model.answers.values import fractions_sum, rows_or, whole_sum
 from dpviz.model.domain import Domain
 from dpviz.model.error import SURENESS, ErrorValue
 from dpviz.model.linear import Query
@@ -190,7 +180,7 @@ def pieces(tables: Tables, points: Sequence[Any]) -> list[tuple[int, Rows]]:
 
 @register
 @dataclass(frozen=True, eq=False)
-class MarginalTables(Answer):
+class MarginalTables(AdditiveCounts):
     """Noisy tables over some of the columns of a product.
 
     asked  the sizes of the columns, the columns of each table and its weight, as `written` writes them
@@ -373,15 +363,15 @@ class MarginalTables(Answer):
 
     # ------------------------------------------------------------ sums
 
-    def every(self, reading: Reading) -> range:
+    def all_points(self, reading: Reading) -> range:
         return range(len(self.noisy))
 
-    def whole(self, reading: Reading, beside: Sequence[Any] | None = None) -> Sequence[Any]:
+    def total_points(self, reading: Reading, beside: Sequence[Any] | None = None) -> Sequence[Any]:
         """All cells of one table: that of the points beside which they stand."""
         at = located(self.tables, int(beside[0]))[0] if beside else 0
         return range(self.tables.starts[at], self.tables.starts[at + 1])
 
-    def row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
+    def table_row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
         """The cells of the table of these points that have a label in some of its columns: {"sex": "female"}."""
         if not isinstance(label, Mapping) or not label:
             return None
@@ -401,10 +391,10 @@ class MarginalTables(Answer):
     def label(self, reading: Reading, point: Any) -> str:
         return CellLabels(self.tables, reading.question.domain)[int(point)]
 
-    def ordered(self, reading: Reading) -> bool:
+    def has_ordered_points(self, reading: Reading) -> bool:
         return False
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A weighted sum of cells, of any tables."""
         total = Fraction(0)
         for points, weight in query.parts:
@@ -415,7 +405,7 @@ class MarginalTables(Answer):
             total += weight * found
         return total
 
-    def mapped(self, reading: Reading) -> tuple[str, str] | None:
+    def heat_map_columns(self, reading: Reading) -> tuple[str, str] | None:
         """Those of the first table of two columns."""
         names = [factor.columns[0] for factor in reading.question.domain.factors]
         return next(((names[table[0]], names[table[1]]) for table in self.tables.tables if len(table) == 2), None)

@@ -21,20 +21,11 @@ from dpviz.exact import Decay, text
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws.geometric import error_quantile, simultaneous_quantile
-from dpviz.model.answers.base import (
-    Among,
-    Answer,
-    Axis,
-    Intervals,
-    Packed,
-    Points,
-    Reading,
-    Side,
-    View,
-    columns_of,
-    register,
-    rows_or,
-)
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import columns_of
+from dpviz.model.answers.reading import Among, Axis, Intervals, Operand, Packed, Points, Reading, View
+from dpviz.model.answers.values import rows_or
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -54,7 +45,7 @@ SETTLED = 12
 
 @register
 @dataclass(frozen=True, eq=False)
-class QueryAnswers(Answer):
+class QueryAnswers(AdditiveCounts):
     """The noisy answer to each query of a list.
 
     noisy     what was drawn: the true answers plus noise
@@ -157,24 +148,24 @@ class QueryAnswers(Answer):
 
     # ------------------------------------------------------------ sums of bins
 
-    def named(self, reading: Reading, label: object) -> int:
+    def query_point(self, reading: Reading, label: object) -> int:
         """A bin by its label: sums are of bins, and queries are read by name."""
         return reading.question.domain.index(label)
 
-    def side(self, reading: Reading, row: int) -> Side:
+    def row_operand(self, reading: Reading, row: int) -> Operand:
         """A query: its name, and the bins that it adds up."""
         at = self.in_row(reading, row)
         return self.workload.names[at], [bin for runs in self.workload.parts[at] for bin in range(*runs)]
 
-    def typed_side(self, reading: Reading, label: tuple[str, ...]) -> Side:
+    def typed_operand(self, reading: Reading, label: tuple[str, ...]) -> Operand:
         if len(label) != 1:
             raise DomainError.of(f"{len(label)} texts", "a query has one name", "type the name of one query")
-        return self.side(reading, self.point(reading, label[0]))
+        return self.row_operand(reading, self.point(reading, label[0]))
 
-    def sides(self, reading: Reading) -> int:
+    def operand_count(self, reading: Reading) -> int:
         return len(self.workload.names)
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A sum of bins that follows from the answers, by least squares. As drawn there is none but the answers."""
         if self._reader(reader) != "fitted":
             self._refuse("a sum of bins is read from the fit", 'leave reader out, or read to_frame(reader="noisy")')

@@ -21,10 +21,12 @@ from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import ceil_to, text
 from dpviz.fitting.nonnegative import WholeTree, ZeroedTree, topdown_simplex, topdown_whole, zero_subtrees
 from dpviz.fitting.tree import Design, FloatFit, Shape, TreeFit
-from dpviz.model.answers.base import (
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import columns_of
+from dpviz.model.answers.reading import (
     LARGEST_VIEW,
     Among,
-    Answer,
     Axis,
     BinLabels,
     Intervals,
@@ -33,12 +35,8 @@ from dpviz.model.answers.base import (
     Reading,
     Values,
     View,
-    around,
-    columns_of,
-    plus,
-    register,
-    rows_or,
 )
+from dpviz.model.answers.values import around, plus, rows_or
 from dpviz.model.between import Between, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
 from dpviz.model.linear import Query
@@ -67,7 +65,7 @@ FLOAT: Final = Fraction(1, 2**50)
 
 @register
 @dataclass(frozen=True, eq=False)
-class Ranges(Answer):
+class Ranges(AdditiveCounts):
     """Noisy counts of the nodes of a tree. Its rows are bins; a point may also be a range, both ends included.
 
     design  the tree, which of its heights were asked, and how the fit weighs them
@@ -239,14 +237,14 @@ class Ranges(Answer):
             return np.array(values, dtype=np.int64)
         return [value if isinstance(value, Between) else Fraction(value) for value in values]
 
-    def named(self, reading: Reading, label: object) -> int:
+    def query_point(self, reading: Reading, label: object) -> int:
         """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
         return reading.question.domain.index(label)
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
         """Bins that lie side by side with one weight are read as one range."""
         reader, pieces = self._reader(reader), pieces_of(query)
         if reader == "fitted":

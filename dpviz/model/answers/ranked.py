@@ -14,20 +14,8 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.answers import lists
-from dpviz.model.answers.base import (
-    Answer,
-    Axis,
-    Listing,
-    Packed,
-    Points,
-    Reading,
-    View,
-    added_up,
-    bars_json,
-    columns_of,
-    register,
-    rows_or,
-)
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import Answer, register
 from dpviz.model.answers.labels import (
     Labels,
     apart,
@@ -38,10 +26,11 @@ from dpviz.model.answers.labels import (
     short_labels,
     shown_labels,
 )
-from dpviz.model.between import Between
+from dpviz.model.answers.pictures import bars_json, columns_of
+from dpviz.model.answers.reading import Axis, Listing, Packed, Points, Reading, View
+from dpviz.model.answers.values import rows_or
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
-from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
 NOTHING = "No item stood out enough"
@@ -51,7 +40,7 @@ BOTTOM = "⊥ (no more)"
 
 @register
 @dataclass(frozen=True, eq=False)
-class Ranked(Answer):
+class Ranked(AdditiveCounts):
     """Released labels in the order they were drawn, largest first, and whether the list says that it ended.
 
     items   bin numbers of a declared domain, or key texts
@@ -136,7 +125,7 @@ class Ranked(Answer):
             "read release.to_frame()" if self.has_values else "read release.items",
         )
 
-    def named(self, reading: Reading, label: object) -> int:
+    def query_point(self, reading: Reading, label: object) -> int:
         """The place of a listed item, from 0."""
         if self.values is None:
             self._refuse("this answer names items and has no values to add up", "read release.items")
@@ -148,7 +137,7 @@ class Ranked(Answer):
     def span(self, reading: Reading, low: object, high: object) -> NoReturn:
         self._refuse("a list has no ranges of bins", "name listed items: release.sum([...])")
 
-    def every(self, reading: Reading) -> range:
+    def all_points(self, reading: Reading) -> range:
         """The listed items, where they have values."""
         if self.values is None:
             self._refuse("this answer names items and has no values to add up", "read release.items")
@@ -166,9 +155,6 @@ class Ranked(Answer):
         picked: NDArray[np.int64] = values[rows_or(points, len(values))]
         return picked
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
-        return added_up(self, reading, query, reader)
-
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
         return super().bars(reading, beta) if self.has_values else (None, None)
 
@@ -183,7 +169,7 @@ class Ranked(Answer):
         """Describe how far down the list reaches, and the meaning of its end."""
         return lists.sureness(reading, beta, "ended" if self.ended else "filled")
 
-    def below(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
+    def rank_errors(self, reading: Reading, beta: Fraction) -> dict[str, Sequence[Any]]:
         """Bound how far below the true count of the last rank each item may lie: in its place alone, and in any."""
         return lists.below(reading, beta, len(self.items))
 

@@ -21,21 +21,11 @@ from dpviz.exact import Decay, text, whole
 from dpviz.fitting.bands import Band, at_one_position, multiscale
 from dpviz.fitting.isotonic import Isotonic, isotonic, sorted_rounded
 from dpviz.laws.geometric import error_quantile, simultaneous_quantile
-from dpviz.model.answers.base import (
-    Among,
-    Answer,
-    Axis,
-    BinLabels,
-    Intervals,
-    Packed,
-    Points,
-    Reading,
-    View,
-    added_up,
-    columns_of,
-    register,
-    rows_or,
-)
+from dpviz.model.answers.additive import AdditiveCounts, added_up
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import columns_of
+from dpviz.model.answers.reading import Among, Axis, BinLabels, Intervals, Packed, Points, Reading, View
+from dpviz.model.answers.values import rows_or
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import Query
@@ -62,7 +52,7 @@ class RankAxis(Axis):
 
 @register
 @dataclass(frozen=True, eq=False)
-class Ranks(Answer):
+class Ranks(AdditiveCounts):
     """The noisy count of each rank, the largest true count first.
 
     noisy  what was drawn: the true count of each rank plus its noise
@@ -123,7 +113,7 @@ class Ranks(Answer):
 
     # ------------------------------------------------------------ sums of ranks
 
-    def ordered(self, reading: Reading) -> bool:
+    def has_ordered_points(self, reading: Reading) -> bool:
         return True
 
     def span(self, reading: Reading, low: object, high: object) -> range:
@@ -133,21 +123,21 @@ class Ranks(Answer):
             raise DomainError.of(f"{first + 1} to {last + 1}", "a range must not be reversed", "the smaller rank first")
         return range(first, last + 1)
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return _places(len(self.noisy)).run(labels)
 
-    def typed(self, reading: Reading, label: tuple[str, ...]) -> int:
+    def typed_point(self, reading: Reading, label: tuple[str, ...]) -> int:
         if len(label) != 1 or type(label[0]) is not str:
             raise DomainError.of("something else", "a rank is one whole number, as text", "type digits alone")
         return self.point(reading, label[0])
 
-    def every(self, reading: Reading) -> range:
+    def all_points(self, reading: Reading) -> range:
         return range(len(self.noisy))
 
     def label(self, reading: Reading, point: Any) -> str:
         return f"rank {point + 1:,}"
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A run of ranks of the fit is read from its blocks."""
         if self._reader(reader) != "fitted":
             return Fraction(added_up(self, reading, query, reader))  # type: ignore[arg-type]

@@ -20,9 +20,10 @@ from dpviz import files
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import whole
-from dpviz.model.answers.base import Answer, Axis, Packed, Points, Reading, Values, View, columns_of, register
+from dpviz.model.answers.base import Answer, register
+from dpviz.model.answers.pictures import columns_of
+from dpviz.model.answers.reading import Axis, Packed, Points, Reading, Values, View
 from dpviz.model.domain import Domain
-from dpviz.model.error import ErrorValue
 from dpviz.model.question import Question
 from dpviz.model.spreadsheet import comment, csv_text
 from dpviz.noise.bits import Bits
@@ -70,7 +71,7 @@ class RecordAnswer(Answer):
         def record(self) -> tuple[int, ...]: ...
 
     @property
-    def more(self) -> bool:
+    def has_further_draws(self) -> bool:
         """Whether it holds what further records may be drawn from."""
         return False
 
@@ -113,25 +114,19 @@ class RecordAnswer(Answer):
         return {"column": list(labels), "label": list(labels.values())}
 
     def point(self, reading: Reading, label: object) -> NoReturn:
+        self._refuse_sums()
+
+    def _refuse_sums(self) -> NoReturn:
         self._refuse("a drawn record has labels and no values to look up", "read release.record")
-
-    def span(self, reading: Reading, low: object, high: object) -> NoReturn:
-        self.point(reading, low)
-
-    def every(self, reading: Reading) -> NoReturn:
-        self.point(reading, None)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         self.point(reading, None)
-
-    def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
-        return None, None
 
     def sentence(self, reading: Reading) -> str:
         return "One record, drawn at random: it need not be anybody's, and says little about how many are like it."
 
     def remark(self, reading: Reading) -> str:
-        if not self.more:
+        if not self.has_further_draws:
             return "Another record would be another release, paid for anew."
         return (
             "Further records are free, with release.draw(n). They share the noise of this one release, so they are not "
@@ -146,7 +141,7 @@ class RecordAnswer(Answer):
             "labels": list(labels.values()),
             "sentence": self.sentence(reading),
             "remark": self.remark(reading),
-            "more": self.more,
+            "more": self.has_further_draws,
         }
         return View("record", header)
 
@@ -223,7 +218,7 @@ class WeightedRecord(RecordAnswer):
     weights: NDArray[np.int64]
 
     @property
-    def more(self) -> bool:
+    def has_further_draws(self) -> bool:
         return True
 
     def further(self, domain: Domain, count: int, bits: Bits) -> Sequence[Sequence[int]]:
@@ -265,7 +260,7 @@ class ProductRecord(RecordAnswer):
     grid: int
 
     @property
-    def more(self) -> bool:
+    def has_further_draws(self) -> bool:
         return True
 
     def further(self, domain: Domain, count: int, bits: Bits) -> Sequence[Sequence[int]]:

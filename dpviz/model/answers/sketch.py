@@ -16,16 +16,10 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import text, whole
 from dpviz.fitting import unary
 from dpviz.laws.alp import Flips
-from dpviz.model.answers.base import (
-    Among,
-    Intervals,
-    Packed,
-    Points,
-    Reading,
-    register,
-)
+from dpviz.model.answers.base import register
 from dpviz.model.answers.labels import Labels
 from dpviz.model.answers.look_ups import LookUps
+from dpviz.model.answers.reading import Among, Intervals, Packed, Points, Reading
 from dpviz.model.error import ErrorModel
 from dpviz.noise.alp import PRIME, Columns, Keys, PrimeColumns, meeting, read
 
@@ -254,7 +248,7 @@ class Sketch(LookUps):
             [Fraction(0) if end is None else max(end, Fraction(0)) for end in low], high, bar.how, bar.rule, low_cut=cut
         )
 
-    def carried(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
+    def offline_look_ups(self, reading: Reading, betas: Sequence[Fraction]) -> Packed:
         """The bits, the hash functions and what is kept, with the half-widths of each estimator, for a page."""
         plan = self.plan
         header = self.header(reading) | {

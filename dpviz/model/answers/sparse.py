@@ -14,23 +14,8 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text
-from dpviz.model.answers.base import (
-    LARGEST_VIEW,
-    Answer,
-    Axis,
-    Packed,
-    Points,
-    Reading,
-    Values,
-    View,
-    bars_json,
-    columns_of,
-    register,
-    rows_or,
-    scale_of,
-    strips_json,
-    whole_sum,
-)
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import register
 from dpviz.model.answers.labels import (
     Labels,
     apart,
@@ -44,6 +29,9 @@ from dpviz.model.answers.labels import (
     short_labels,
     shown_labels,
 )
+from dpviz.model.answers.pictures import bars_json, columns_of, scale_of, strips_json
+from dpviz.model.answers.reading import LARGEST_VIEW, Axis, Packed, Points, Reading, Values, View
+from dpviz.model.answers.values import rows_or, whole_sum
 from dpviz.model.domain import Domain
 from dpviz.model.linear import Members, Query
 from dpviz.model.question import Question
@@ -54,7 +42,7 @@ LONG: Final = 1_000
 
 @register
 @dataclass(frozen=True, eq=False)
-class SparseTable(Answer):
+class SparseTable(AdditiveCounts):
     """Released values of a few bins, ascending by label; every other bin of the domain reads 0.
 
     labels  bin numbers of a declared domain, or key texts where the keys were not declared
@@ -123,7 +111,7 @@ class SparseTable(Answer):
         place: int = super().in_row(reading, row)
         return self.labels[place]
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
@@ -141,7 +129,7 @@ class SparseTable(Answer):
         inside = Members(points)
         return sum(label in inside for label in self.labels)
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """The sum of the values that are shown, in the unit of the question; all else reads 0."""
         self._reader(reader)
         step = reading.question.aggregate.step

@@ -13,24 +13,11 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.model.answers.base import (
-    LARGEST_VIEW,
-    Answer,
-    Axis,
-    BinLabels,
-    Packed,
-    Points,
-    Reading,
-    View,
-    bars_json,
-    columns_of,
-    factors_of,
-    register,
-    rows_or,
-    scale_of,
-    strips_json,
-    whole_sum,
-)
+from dpviz.model.answers.additive import AdditiveCounts
+from dpviz.model.answers.base import register
+from dpviz.model.answers.pictures import bars_json, columns_of, factors_of, scale_of, strips_json
+from dpviz.model.answers.reading import LARGEST_VIEW, Axis, BinLabels, Packed, Points, Reading, View
+from dpviz.model.answers.values import rows_or, whole_sum
 from dpviz.model.domain import Domain
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -41,7 +28,7 @@ READABLE: Final = 2_048
 
 @register
 @dataclass(frozen=True, eq=False)
-class Table(Answer):
+class Table(AdditiveCounts):
     """One released count per bin of the domain, in the domain's order."""
 
     kind: ClassVar[str] = "table"
@@ -84,7 +71,7 @@ class Table(Answer):
     def point(self, reading: Reading, label: object) -> int:
         return reading.question.domain.index(label)
 
-    def run(self, reading: Reading, labels: range) -> range | None:
+    def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> NDArray[np.int64]:
@@ -92,7 +79,7 @@ class Table(Answer):
         picked: NDArray[np.int64] = self.values[rows_or(points, len(self.values))]
         return picked
 
-    def weighted(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction:
         """A range of bins is read as one piece."""
         self._reader(reader)
         return sum((weight * whole_sum(self._of(points)) for points, weight in query.parts), Fraction(0))

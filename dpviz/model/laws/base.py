@@ -134,7 +134,7 @@ class StoredLaw(Stored):
         return Limits(0, self.clamp[1], reading.unit.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
-        """The error of `answer.weighted(reading, query, reader)`, as far as it is known. By default nothing is proved.
+        """The error of `answer.weighted_sum(reading, query, reader)`, as far as it is known. By default it is not.
 
         answer  None before one is drawn, where the law `adds_up`
         """

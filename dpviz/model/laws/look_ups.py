@@ -47,7 +47,7 @@ class LookUpSum(LinearError):
         return Bias(self.bias_words)
 
     def ends(self, beta: Fraction) -> Ends:
-        value = cast(Fraction, self.answer.weighted(self.reading, self.query, self.reader))
+        value = cast(Fraction, self.answer.weighted_sum(self.reading, self.query, self.reader))
         level, ends, open_ = beta / max(1, self.query.size), [Fraction(0), Fraction(0)], [False, False]
         for points, weight in self.query.parts:
             found = self.answer.intervals(self.reading, level, points=list(points), reader=self.reader)

@@ -46,7 +46,7 @@ class ProductLaw(RecordLaw):
         return self.columns == len(question.domain.factors) and self.records == public_records(question, unit)
 
     def accepts(self, answer: Answer) -> bool:
-        return answer.more and cast(ProductRecord, answer).grid == self.plan.grid * self.plan.chunk
+        return answer.has_further_draws and cast(ProductRecord, answer).grid == self.plan.grid * self.plan.chunk
 
     @cached_property
     def error(self) -> ErrorModel:

@@ -103,7 +103,7 @@ class CategoryLaw(RecordLaw):
         return self.labels == question.bins and self.records == public_records(question, unit)
 
     def accepts(self, answer: Answer) -> bool:
-        return answer.more == self.kept
+        return answer.has_further_draws == self.kept
 
     @property
     def once(self) -> str:
@@ -153,7 +153,7 @@ class BoundedLaw(RecordLaw):
         return self.columns == len(question.domain.factors) and self.records == public_records(question, unit)
 
     def accepts(self, answer: Answer) -> bool:
-        return not answer.more
+        return not answer.has_further_draws
 
     @property
     def once(self) -> str:
@@ -252,7 +252,7 @@ class ResponseLaw(RecordLaw):
         return self.labels == question.bins and self.records == public_records(question, unit)
 
     def accepts(self, answer: Answer) -> bool:
-        return not answer.more
+        return not answer.has_further_draws
 
     @property
     def once(self) -> str:
@@ -304,7 +304,7 @@ class PseudocountLaw(RecordLaw):
         return added and self.labels == question.bins and self.moves == unit.l1(question.bins)
 
     def accepts(self, answer: Answer) -> bool:
-        return not answer.more
+        return not answer.has_further_draws
 
     @property
     def once(self) -> str:

@@ -19,7 +19,7 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.laws import geometric
 from dpviz.model.answers import Answer, Reading
-from dpviz.model.answers.base import Among
+from dpviz.model.answers.reading import Among
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.bin_sums import BinsError
@@ -242,7 +242,7 @@ class BandedError(LinearError):
         that is nothing."""
         below, above = known
         assert below is not None and above is not None
-        value = Fraction(self.answer.weighted(self.reading, self.query, self.reader))  # type: ignore[arg-type]
+        value = Fraction(self.answer.weighted_sum(self.reading, self.query, self.reader))  # type: ignore[arg-type]
         low, high = self._band(among, beta)
         lows, highs = (value - below.value, low), (value + above.value, high)
         apart = max(lows) > min(highs)
