@@ -63,16 +63,18 @@ def comment_lines(root: Path) -> float:
 
 
 def protocol_sizes(root: Path) -> Iterator[tuple[str, int]]:
-    """Public members of each protocol: methods, properties and declared attributes."""
-    for tree in modules(root):
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ClassDef):
-                continue
-            bases = {ast.unparse(base).partition("[")[0] for base in node.bases}
-            if node.name in PROTOCOLS or "Protocol" in bases:
-                named = {getattr(one, "name", "") for one in node.body if isinstance(one, ast.FunctionDef)}
-                named |= {ast.unparse(one.target) for one in node.body if isinstance(one, ast.AnnAssign)}
-                yield node.name, sum(not name.startswith("_") for name in named)
+    """Public members of each protocol and of each class that it is put together from, those of type checkers too."""
+    classes = [node for tree in modules(root) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    bases = {node.name: {ast.unparse(base).partition("[")[0] for base in node.bases} for node in classes}
+    protocols, added = set(PROTOCOLS), set(PROTOCOLS)
+    while added := set[str]().union(*(bases.get(name, set()) for name in added)) - protocols:
+        protocols |= added
+    for node in classes:
+        if node.name in protocols or "Protocol" in bases[node.name]:
+            body = [*node.body, *(one for part in node.body if isinstance(part, ast.If) for one in part.body)]
+            named = {getattr(one, "name", "") for one in body if isinstance(one, ast.FunctionDef)}
+            named |= {ast.unparse(one.target) for one in body if isinstance(one, ast.AnnAssign)}
+            yield node.name, sum(not name.startswith("_") for name in named - {""})
 
 
 def largest_protocol(root: Path) -> int:
@@ -152,7 +154,7 @@ MEASURES = (
     Measure("public calls with an incomplete docstring", incomplete_docstrings, 0, 0),
     Measure("public functions named by one word", one_word_functions, 73.9, 30, " %"),
     Measure("comment lines", comment_lines, 0.6, 3, " %", more_is_better=True),
-    Measure("members of the largest protocol", largest_protocol, 54, 15),
+    Measure("members of the largest protocol", largest_protocol, 14, 15),
     Measure("class names defined more than once", repeated_class_names, 22, 0),
     Measure("files in widgets/src itself", flat_files, 0, 0),
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),

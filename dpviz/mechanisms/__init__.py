@@ -31,12 +31,12 @@ symbol; the law is the same. `laws/top_k.py` enumerates it exactly; `laws/race.p
 
 Partitions. `groups.py` answers a question about each part (`Question.by`): another mechanism for every part, bound
 once, with a share of the price (`privacy/parallel.py`). Each part is counted as a question of its own
-(`Question.part`), one after the other (`Bound.counted`, `GroupedCounts`). `bounding.kept_parts` and
+(`Question.part`), one after the other (`Bound.count_statistic`, `GroupedCounts`). `bounding.kept_parts` and
 `ibis_source._in_part` decide which parts a user keeps, by the digest of the partition, over all rows and before any
 filter. Two ways are bound elsewhere: `one_domain.py` asks once about the product of parts and bins and cuts up the
 answer and its law (`Answer.cut_up`, `StoredLaw.cut_up`); `opened_parts.py` is a plan for a `PayWhatYouGet`, which no
-release takes (`Bound.instead`). `parts.py` is the same for questions one after the other: a sub-session with a balance
-for each part.
+release takes (`Bound.subsession_calls`). `parts.py` is the same for questions one after the other: a sub-session with a
+balance for each part.
 """
 
 from __future__ import annotations

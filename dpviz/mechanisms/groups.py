@@ -390,7 +390,7 @@ class GroupsBound(Bound):
     def check_source(self, rules: TopRules) -> None:
         self.each.check_source(rules)
 
-    def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
+    def count_statistic(self, source: Source, tick: Tick | None = None) -> Statistic:
         """Each part when its turn comes."""
 
         def counts(at: int, part: Question) -> Statistic:

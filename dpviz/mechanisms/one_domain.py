@@ -112,8 +112,8 @@ class ProductBound(Bound):
     def check_source(self, rules: TopRules) -> None:
         self.whole.check_source(rules)
 
-    def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
-        return self.whole.counted(source, tick)
+    def count_statistic(self, source: Source, tick: Tick | None = None) -> Statistic:
+        return self.whole.count_statistic(source, tick)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> Grouped:
         answer = self.whole.draw(statistic, bits, mode=mode, tick=tick)

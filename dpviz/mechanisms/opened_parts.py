@@ -82,11 +82,11 @@ class OpenedBound(Bound):
         return f"Opens a sub-session, and asks it {self.question.each_text}."
 
     @property
-    def opened(self) -> str:
+    def opening_call(self) -> str:
         return f"session.open({self.asking.of.python})"
 
     @property
-    def instead(self) -> str:
+    def subsession_calls(self) -> str:
         question, by = self.question, self.question.by
         largest = "" if self.asking.largest is None else f", largest={self.asking.largest}"
         kbar = quoted("private") if self.asking.private else str(self.asking.kbar)
@@ -101,7 +101,7 @@ class OpenedBound(Bound):
             assert isinstance(by, NamedParts)
             asked = f"{domain}, where={f'{{{where}, **part}}' if where else 'part'}"
             each = f"part in {by.python}.values()"
-        return f"sub = {self.opened}; lists = [sub.ask({asked}, {terms}) for {each}]"
+        return f"sub = {self.opening_call}; lists = [sub.ask({asked}, {terms}) for {each}]"
 
     def modes(self) -> tuple[Mode, ...]:
         return self.each.modes()

@@ -82,11 +82,8 @@ class Choice:
     plain: bool = False
 
 
-class Bound:
-    """A mechanism bound to a question and a unit. Everything here but `draw` is public and free.
-
-    Members that every mechanism must define are declared below; what most have in common has a default.
-    """
+class BoundTerms:
+    """The terms of a release, which every mechanism defines. All of them are public and free."""
 
     if TYPE_CHECKING:  # declared and not defined: in a subclass any of these may be a field of a dataclass
 
@@ -129,14 +126,58 @@ class Bound:
     shape: ClassVar[type[Answer]]
     """The shape of the answers that `draw` gives."""
 
-    ordered: ClassVar[bool] = True
-    """Whether the order of the items says something; for a mechanism that names items."""
+    way: ClassVar[str | None] = None
+    """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
+
+    @property
+    def max_items(self) -> int | None:
+        """How many items an answer names at most, where it is a list or a set; None where it is neither."""
+        return None
+
+
+class BoundPrice(BoundTerms):
+    """The price beside other ways and budgets. By default there is no other."""
 
     reuse: ClassVar[bool] = True
     """Whether further reads of the answer, or further draws from it, are free."""
 
-    way: ClassVar[str | None] = None
-    """How one price is shared out among the parts of the data, where the question is about each: `model/ways.py`."""
+    @property
+    def leaves_out(self) -> str:
+        """The things that this way leaves out and others count, in words: then their errors are not all there is to
+        compare."""
+        return ""
+
+    @property
+    def opening_call(self) -> str:
+        """The call that pays for this way, where it is a sub-session and no release; else nothing."""
+        return ""
+
+    @property
+    def subsession_calls(self) -> str:
+        """That call, and those that ask about the parts."""
+        return ""
+
+    @property
+    def for_zcdp(self) -> Bound | None:
+        """The same answer with noise that a zCDP budget pays for better, at no more than the same rho; None where there
+        is none, or it is this one."""
+        return None
+
+    def rho_against(self, unit: Unit) -> Fraction | None:
+        """The rho of its noise for this unit in place of its own, where it is Gaussian noise on counts; else None."""
+        return None
+
+    @property
+    def item_price(self) -> StepPrice | None:
+        """The price of one item of a list, and the cost of composition, where the price is made up of such steps."""
+        return None
+
+
+class BoundErrors(BoundTerms):
+    """Statements about the answer before the draw: its title, its limits, and how far off it may be."""
+
+    ordered: ClassVar[bool] = True
+    """Whether the order of the items says something; for a mechanism that names items."""
 
     @property
     def limited(self) -> Limited:
@@ -148,27 +189,6 @@ class Bound:
     def limits(self) -> str:
         """The limits in a sentence for the person about to pay; empty where the unit is a row."""
         return self.limited.of_answer(self.max_items is not None)
-
-    @property
-    def leaves_out(self) -> str:
-        """The things that this way leaves out and others count, in words: then their errors are not all there is to
-        compare."""
-        return ""
-
-    @property
-    def opened(self) -> str:
-        """The call that pays for this way, where it is a sub-session and no release; else nothing."""
-        return ""
-
-    @property
-    def instead(self) -> str:
-        """That call, and those that ask about the parts."""
-        return ""
-
-    @property
-    def max_items(self) -> int | None:
-        """How many items an answer names at most, where it is a list or a set; None where it is neither."""
-        return None
 
     @property
     def clamp(self) -> Clamp:
@@ -186,27 +206,16 @@ class Bound:
         return ()
 
     @property
-    def for_zcdp(self) -> Bound | None:
-        """The same answer with noise that a zCDP budget pays for better, at no more than the same rho; None where there
-        is none, or it is this one."""
-        return None
-
-    def rho_against(self, unit: Unit) -> Fraction | None:
-        """The rho of its noise for this unit in place of its own, where it is Gaussian noise on counts; else None."""
-        return None
-
-    @property
-    def item_price(self) -> StepPrice | None:
-        """The price of one item of a list, and the cost of composition, where the price is made up of such steps."""
-        return None
-
-    @property
     def title(self) -> str:
         """The subject of the answer: counts in each bin, the top of a list, or a set."""
         if self.max_items is None:
             return self.law.title(self.question, self.unit)
         among = self.error.among
         return self.question.ranked_title(self.unit, self.max_items, ordered=self.ordered, among=among)
+
+
+class BoundDraw(BoundTerms):
+    """One release: what is checked before the charge, counted and drawn after it, and accepted when it is read back."""
 
     def modes(self) -> tuple[Mode, ...]:
         """In which ways it can run; the first is the default."""
@@ -216,7 +225,7 @@ class Bound:
         """Refuse what the source cannot count for it."""
         source.check(self.question, self.unit, self.needs)
 
-    def counted(self, source: Source, tick: Tick | None = None) -> Statistic:
+    def count_statistic(self, source: Source, tick: Tick | None = None) -> Statistic:
         """The statistic it draws from, counted by the source after the charge."""
         return source.count(self.question, self.unit, self.needs, tick)
 
@@ -238,8 +247,15 @@ class Bound:
         raise NotImplementedError
 
 
-class Mechanism(Protocol):
-    """Frozen public parameters, before they meet a question and a unit."""
+class Bound(BoundPrice, BoundErrors, BoundDraw):
+    """A mechanism bound to a question and a unit. Everything here but `draw` is public and free.
+
+    Members that every mechanism must define are declared in `BoundTerms`, and `draw`; the others have a default.
+    """
+
+
+class ParameterTexts(Protocol):
+    """Parameters as a ledger and a saved release keep them."""
 
     name: ClassVar[str]
     revision: ClassVar[int]
@@ -247,12 +263,6 @@ class Mechanism(Protocol):
 
     repriced: ClassVar[tuple[Repricing, ...]]
     """Revisions that were charged too little, and the true cost of their answers."""
-
-    about: ClassVar[str]
-    delta_text: ClassVar[str]
-    names_items: ClassVar[bool]
-    draws_records: ClassVar[bool]
-    first_choice: ClassVar[int]
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""
@@ -265,6 +275,12 @@ class Mechanism(Protocol):
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> Mechanism: ...
+
+
+class WidgetDefaults(Protocol):
+    """The choices that a widget offers, and the values that it gives where nobody has chosen."""
+
+    first_choice: ClassVar[int]
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Mechanism:
@@ -283,6 +299,15 @@ class Mechanism(Protocol):
     def choices(cls) -> tuple[Choice, ...]:
         """The options of a widget besides epsilon."""
         ...
+
+
+class Mechanism(ParameterTexts, WidgetDefaults, Protocol):
+    """Frozen public parameters, before they meet a question and a unit."""
+
+    about: ClassVar[str]
+    delta_text: ClassVar[str]
+    names_items: ClassVar[bool]
+    draws_records: ClassVar[bool]
 
     @property
     def python(self) -> str:

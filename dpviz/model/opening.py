@@ -131,11 +131,8 @@ class Step(Protocol):
     def reserved(self) -> tuple[Balance, Balance] | None: ...
 
 
-class Opening(Protocol):
-    """The frozen public parameters of a sub-session: its price, what one use is, and how its uses add up.
-
-    The name is what ledgers keep it under; one line in `OPENINGS` of `dpviz/mechanisms/__init__.py` makes it known.
-    """
+class OpeningTerms(Protocol):
+    """The frozen public parameters of a sub-session, and its price, as a ledger keeps them."""
 
     name: ClassVar[str]
     repriced: ClassVar[tuple[Repricing, ...]] = ()
@@ -182,6 +179,13 @@ class Opening(Protocol):
     def parts_text(self, unit: Unit) -> list[str]:
         """The same for a plan: a few lines."""
         ...
+
+
+class Opening(OpeningTerms, Protocol):
+    """The frozen public parameters of a sub-session: its price, what one use is, and how its uses add up.
+
+    The name is what ledgers keep it under; one line in `OPENINGS` of `dpviz/mechanisms/__init__.py` makes it known.
+    """
 
     def opened(self) -> dict[str, str]:
         """The balance of which nothing is used."""

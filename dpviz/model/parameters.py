@@ -262,12 +262,8 @@ def parameter(
 # ---------------------------------------------------------------- all parameters of one thing
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
-class Parameters:
-    """Frozen public parameters, each declared once. A subclass is a frozen dataclass whose fields are exact.
-
-    A field that is not declared by `parameter` is kept as it is given.
-    """
+class ParameterFacts:
+    """Facts about a class of parameters that are the same for all of its objects, with their defaults."""
 
     name: ClassVar[str]
     revision: ClassVar[int] = 1
@@ -282,6 +278,14 @@ class Parameters:
 
     first_choice: ClassVar[int] = 0
     """How soon a widget takes it to open with, where nobody has chosen: 1 before 2. 0: not at all."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+class Parameters(ParameterFacts):
+    """Frozen public parameters, each declared once. A subclass is a frozen dataclass whose fields are exact.
+
+    A field that is not declared by `parameter` is kept as it is given.
+    """
 
     _declared: ClassVar[dict[str, Parameter]] = {}
     """The parameters in the order in which a person would type them."""

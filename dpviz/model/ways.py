@@ -39,15 +39,19 @@ def best(found: Ways) -> tuple[Way, Bound]:
     bound = {way: one for way, one in found.items() if isinstance(one, Bound)}
     if not bound:
         raise next(one for one in found.values() if isinstance(one, ParameterError))
-    way = min(bound, key=lambda way: (bool(bound[way].instead), bool(bound[way].leaves_out), least(bound[way])))
+    way = min(
+        bound, key=lambda way: (bool(bound[way].subsession_calls), bool(bound[way].leaves_out), least(bound[way]))
+    )
     return way, bound[way]
 
 
 def released(bound: Bound) -> Bound:
     """The same, where it is a release. Refuses one that is opened and asked, with the calls to write."""
-    if bound.instead:
+    if bound.subsession_calls:
         raise ParameterError.of(
-            f'way="{bound.way}"', "a sub-session is opened and asked, and is no release", f"write {bound.instead}"
+            f'way="{bound.way}"',
+            "a sub-session is opened and asked, and is no release",
+            f"write {bound.subsession_calls}",
         )
     return bound
 

@@ -176,7 +176,7 @@ class PlanSheet:
                 "refused": "",
                 "rule": one.price.rule,
                 "leaves_out": one.leaves_out,
-                "opened": one.opened,
+                "opened": one.opening_call,
                 "measure": among(one.measures, self.many)[0].to_json(self.verbs, one.limited),
             }
             for way, one in shared.items()

@@ -439,7 +439,7 @@ def way_lines(ways: Ways, chosen: Way | None) -> list[str]:
         first = all(least(bound) <= least(other) for other in others.values())
         fair = ", the least error of one release that leaves nothing out" if best(ways)[0] == chosen else ""
         why = ", which errs least" if first else fair
-    instead = bound.instead if isinstance(bound, Bound) else ""
+    instead = bound.subsession_calls if isinstance(bound, Bound) else ""
     lines += [f"  ask for it   {instead}"] if instead else []
     return [f"  shared out   {CALLED[chosen]}{why}; each error is that of one part", *lines]
 
@@ -449,7 +449,7 @@ def _compared(bound: Bound) -> str:
     measure = bound.measures[0]
     value = measure.at(NOTED)
     error = "no error known" if value is None else f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
-    beside = [measure.origin if bound.error.among else "", bound.leaves_out, bound.opened]
+    beside = [measure.origin if bound.error.among else "", bound.leaves_out, bound.opening_call]
     return "; ".join(filter(None, (f"{measure.words} {error}", *beside)))
 
 

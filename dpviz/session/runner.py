@@ -201,7 +201,7 @@ class ReleaseJob:
         from dpviz.model.release import Release
 
         bound = self.bound
-        statistic = bound.counted(self.source, running.tick)
+        statistic = bound.count_statistic(self.source, running.tick)
         answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
         release = Release.of(
             bound,

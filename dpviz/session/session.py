@@ -587,7 +587,7 @@ class Session(Custody):
         """The way of an entry that is there under this key, where one is; else the one that errs least. So the call
         that asked for no way gets its answer again, also where a later dpviz would choose another."""
         for bound in found.values():
-            if isinstance(bound, Bound) and not bound.instead:
+            if isinstance(bound, Bound) and not bound.subsession_calls:
                 with before_a_charge():
                     if self._ledger.find(self._named(bound, mode_of(bound, mode), key)) is not None:
                         return bound

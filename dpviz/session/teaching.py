@@ -262,7 +262,7 @@ class Teaching(Custody):
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
         with self._one:
-            statistic = bound.counted(self._source, tick).settled()
+            statistic = bound.count_statistic(self._source, tick).settled()
             answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
         return Release.of(
             bound,

@@ -258,7 +258,7 @@ def test_true_tables_agree_and_are_the_same_in_every_engine(
     connection = duckdb.connect()
     connection.register("visits", rows)
     for source in (as_source(rows, name="data", schema=None), dv.sources.duckdb(connection, "visits")):
-        found.append(seen(bound, bound.counted(source), monkeypatch))
+        found.append(seen(bound, bound.count_statistic(source), monkeypatch))
     assert found[0] == found[1]
     starts, tables = bound.tables.starts, bound.tables.tables
     parts = [np.array(found[0][first:stop]) for first, stop in itertools.pairwise(starts)]

@@ -67,8 +67,8 @@ CUT: dict[str, Any] = {
 def test_a_product_is_answered_once_and_cut_into_parts(tmp_path: Path, mechanism: Any) -> None:
     """What a part shows is what the answer about the product shows of it, from the same random bits."""
     bound, source = bound_of(mechanism, dv.Unit()), as_source(frame(), name="kinds", schema=None)
-    parts = bound.draw(bound.counted(source).settled(), TeachingBits(5), mode=bound.modes()[0])
-    whole = bound.whole.draw(bound.whole.counted(source).settled(), TeachingBits(5), mode=bound.modes()[0])
+    parts = bound.draw(bound.count_statistic(source).settled(), TeachingBits(5), mode=bound.modes()[0])
+    whole = bound.whole.draw(bound.whole.count_statistic(source).settled(), TeachingBits(5), mode=bound.modes()[0])
     assert bound.whole.question == dv.Question(MONTHS * KINDS) and len(parts.answers) == 3 and bound.accepts(parts)
     again: list[tuple[int, Any]] = []
     for part, answer in enumerate(parts.answers):
@@ -140,9 +140,9 @@ def test_a_user_counts_in_few_bins_of_all_parts_together() -> None:
     """300 users with some three rows each, two of which count: over all parts, or in each part."""
     unit, source = dv.Unit("user", max_bins=1, max_per_bin=1), as_source(frame(), name="kinds", schema=None)
     bound = bound_of(dv.Dense("3"), unit)
-    one = bound.counted(source).take()  # type: ignore[attr-defined]
+    one = bound.count_statistic(source).take()  # type: ignore[attr-defined]
     each = Groups(dv.Dense("3"), "sequence").bind(bound.question, unit)
-    parts = [part.take().sum() for part in each.counted(source).each()]  # type: ignore[attr-defined]
+    parts = [part.take().sum() for part in each.count_statistic(source).each()]  # type: ignore[attr-defined]
     assert one.sum() == 300 < sum(parts)
     assert "one user counts in 1 bin of all parts together" == bound.leaves_out
     assert "one user counts in 1 of them at most" in bound.price.rule
@@ -155,7 +155,7 @@ def test_an_sql_engine_counts_a_product_as_pandas_does(tmp_path: Path, mechanism
     bound = bound_of(mechanism, dv.Unit("user", max_bins=1), 2)
     sources = [as_source(data, name="kinds", schema=None) for data in (frame(), path)]
     assert type(sources[0]) is not type(sources[1])
-    one, other = (bound.counted(source).settled().take() for source in sources)  # type: ignore[attr-defined]
+    one, other = (bound.count_statistic(source).settled().take() for source in sources)  # type: ignore[attr-defined]
     assert len(one) == len(other) and all(map(np.array_equal, one, other))
 
 
@@ -364,7 +364,7 @@ def test_a_sub_session_is_planned_and_its_calls_are_there_to_copy(tmp_path: Path
     with pytest.raises(ParameterError, match="is opened and asked") as refused:
         it.release("kind", LISTS, by=by, where=where, way="sub-session")
     assert it.remaining.epsilon == 12
-    call = plan.bound.instead
+    call = plan.bound.subsession_calls
     assert call in str(refused.value) and f"  ask for it   {call}\n" in repr(plan)
     known: dict[str, Any] = {"dv": dv, "session": it}
     exec(call, known)
@@ -388,7 +388,7 @@ def test_a_sub_session_keeps_the_accounting_the_rules_and_a_private_kbar() -> No
         (dv.TopK(3, "private", epsilon="3", delta="1e-5", largest=9), 'kbar="private", largest=9'),
     ):
         bound = Groups(made, "sub-session").bind(question, FLIGHTS)
-        assert called in bound.instead and bound.max_items == 2
+        assert called in bound.subsession_calls and bound.max_items == 2
         assert bound.each.ranked.mechanism.k == made.k  # type: ignore[attr-defined]
 
 

@@ -78,6 +78,9 @@ SHAPES: Final = OnFirstUse[str, type[Answer]](_FILES, lambda file: import_module
 
 Shape = TypeVar("Shape", bound=type[Answer])
 
+REQUIRED: Final = ("pack", "unpack", "fits", "axis")
+"""The members that no shape can do without: it is stored and read back by them, before anybody looks at it."""
+
 
 def register(shape: Shape) -> Shape:
     """Make a shape known, so that saved releases of it are read. Usable as a decorator of its class."""
@@ -86,6 +89,13 @@ def register(shape: Shape) -> Shape:
             kind_of(shape),
             "a shape is a class of answers: a subclass of Answer",
             "derive it from dpviz.model.answers.Answer",
+        )
+    own = {name for kind in shape.__mro__[: shape.__mro__.index(Answer)] for name in vars(kind)}
+    if missing := [name for name in REQUIRED if name not in own]:
+        raise ParameterError.of(
+            shape.__name__,
+            f"a shape defines {', '.join(REQUIRED)}",
+            f"define {', '.join(missing)} in its class",
         )
     if SHAPES.setdefault(shape.kind, shape) is not shape:
         raise ParameterError.of(shape.kind, "each shape of answer has a kind of its own", "choose another kind")

@@ -53,12 +53,8 @@ class Stored:
         return cls(**{name: read(data[name]) for name, read in readers.items()})
 
 
-class StoredLaw(Stored):
-    """A law by its name and version. Its statements about an answer's error follow from its fields alone.
-
-    A law may hold other laws: a field of a certain class of them, or of `StoredLaw` for any that is registered. Each is
-    stored as an object of its own, with its own name and version.
-    """
+class LawTerms(Stored):
+    """The name, the version and the error of a law, and the answers that it can have given."""
 
     name: ClassVar[str]
     version: ClassVar[int] = 1
@@ -88,24 +84,28 @@ class StoredLaw(Stored):
         """The subject of the answer, as a heading, where it is no list."""
         return question.title(unit)
 
-    def of_part(self, unit: Unit) -> tuple[StoredLaw, Unit] | None:
-        """The law of the answer about one part of the data, and the unit as that protects it, where an answer is made
-        of one for each part; else None."""
-        return None
-
-    def cut_up(self, parts: int) -> StoredLaw | None:
-        """The law of the answer about each of so many parts, where this one is about the product of the parts and some
-        bins, and its answer is cut up; None where none has a law."""
-        return None
-
-    def accepts_parts(self, answers: Sequence[Answer]) -> bool:
-        """Whether answers about all parts can have been drawn from this law of each."""
-        return all(map(self.accepts, answers))
-
     @property
     def once(self) -> str:
         """Why another draw would be another release, for a law of records of which that is true; else nothing."""
         return ""
+
+    def biases(self, question: Question, unit: Unit, columns: object, counts: object) -> Biases:
+        """Mean errors of all estimators, for made-up counts of some cells. By default nothing is said so.
+
+        columns  whose table the cells are
+        """
+        raise ParameterError.of(
+            self.name,
+            "this answer is not read as tables that no count is below 0 in",
+            "plan.error.bias(0) has the bias of an empty bin, where one is known",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "version": self.version, **super().to_json()}
+
+
+class LawOfSums(LawTerms):
+    """The errors of weighted sums of values. By default nothing is proved about them, and nothing is averaged."""
 
     @property
     def adds_up(self) -> bool:
@@ -142,19 +142,31 @@ class StoredLaw(Stored):
             self.name, "nothing is proved about sums of these values", "read single values: release.to_frame()"
         )
 
-    def biases(self, question: Question, unit: Unit, columns: object, counts: object) -> Biases:
-        """Mean errors of all estimators, for made-up counts of some cells. By default nothing is said so.
 
-        columns  whose table the cells are
-        """
-        raise ParameterError.of(
-            self.name,
-            "this answer is not read as tables that no count is below 0 in",
-            "plan.error.bias(0) has the bias of an empty bin, where one is known",
-        )
+class LawOfParts(LawTerms):
+    """The law of each answer where one is made of answers about parts, or is cut up into them. By default none is."""
 
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "version": self.version, **super().to_json()}
+    def of_part(self, unit: Unit) -> tuple[StoredLaw, Unit] | None:
+        """The law of the answer about one part of the data, and the unit as that protects it, where an answer is made
+        of one for each part; else None."""
+        return None
+
+    def cut_up(self, parts: int) -> StoredLaw | None:
+        """The law of the answer about each of so many parts, where this one is about the product of the parts and some
+        bins, and its answer is cut up; None where none has a law."""
+        return None
+
+    def accepts_parts(self, answers: Sequence[Answer]) -> bool:
+        """Whether answers about all parts can have been drawn from this law of each."""
+        return all(map(self.accepts, answers))
+
+
+class StoredLaw(LawOfSums, LawOfParts):
+    """A law by its name and version. Its statements about an answer's error follow from its fields alone.
+
+    A law may hold other laws: a field of a certain class of them, or of `StoredLaw` for any that is registered. Each is
+    stored as an object of its own, with its own name and version.
+    """
 
 
 _FILES: Final = {
