@@ -65,12 +65,14 @@ def comment_lines(root: Path) -> float:
 def protocol_sizes(root: Path) -> Iterator[tuple[str, int]]:
     """Public members of each protocol and of each class that it is put together from, those of type checkers too."""
     classes = [node for tree in modules(root) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-    bases = {node.name: {ast.unparse(base).partition("[")[0] for base in node.bases} for node in classes}
+    bases: dict[str, set[str]] = defaultdict(set)
+    for node in classes:
+        bases[node.name] |= {ast.unparse(base).partition("[")[0] for base in node.bases}
     protocols, added = set(PROTOCOLS), set(PROTOCOLS)
-    while added := set[str]().union(*(bases.get(name, set()) for name in added)) - protocols:
+    while added := set[str]().union(*(bases[name] for name in added)) - protocols:
         protocols |= added
     for node in classes:
-        if node.name in protocols or "Protocol" in bases[node.name]:
+        if node.name in protocols or any(ast.unparse(base).partition("[")[0] == "Protocol" for base in node.bases):
             body = [*node.body, *(one for part in node.body if isinstance(part, ast.If) for one in part.body)]
             named = {getattr(one, "name", "") for one in body if isinstance(one, ast.FunctionDef)}
             named |= {ast.unparse(one.target) for one in body if isinstance(one, ast.AnnAssign)}
@@ -154,7 +156,7 @@ MEASURES = (
     Measure("public calls with an incomplete docstring", incomplete_docstrings, 0, 0),
     Measure("public functions named by one word", one_word_functions, 72.0, 30, " %"),
     Measure("comment lines", comment_lines, 0.6, 3, " %", more_is_better=True),
-    Measure("members of the largest protocol", largest_protocol, 14, 15),
+    Measure("members of the largest protocol", largest_protocol, 15, 15),
     Measure("class names defined more than once", repeated_class_names, 22, 0),
     Measure("files in widgets/src itself", flat_files, 0, 0),
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),

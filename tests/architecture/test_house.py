@@ -74,6 +74,26 @@ def test_each_number_of_a_planted_house(root: Path) -> None:
     assert measure_house.words("widgets/src/kept.ts")(root) == len(SCRIPT.split())
 
 
+def test_a_protocol_is_measured_by_its_parts_and_with_what_only_a_type_checker_sees(root: Path) -> None:
+    parts = """
+class Storage:
+    if TYPE_CHECKING:
+
+        @property
+        def kind(self) -> str: ...
+
+    def pack(self) -> int: ...
+
+class Answer(Storage):
+    def view(self) -> int: ...
+
+class Table(Answer):
+    def pack(self) -> int: ...
+"""
+    (root / "dpviz/parts.py").write_text(parts)
+    assert dict(measure_house.protocol_sizes(root)) == {"Reader": 4, "Storage": 2, "Answer": 1}
+
+
 def test_sentences_that_begin_with_a_clause_are_found_and_questions_are_none(root: Path) -> None:
     assert sorted(prose.openings(root / "dpviz")) == [
         "dpviz/reader.py:17: What is left is none;",
