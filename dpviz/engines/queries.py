@@ -284,7 +284,7 @@ class DuckDB(Engine):
                 return None
             except Exception as problem:
                 if type(problem).__name__ == "TransactionException":
-                    return FAILED, "run connection.rollback(), or give dpviz a connection of its own"
+                    return FAILED, "end it with ROLLBACK, or give dpviz a connection of its own"
                 if not _half_read(problem):
                     return None
             if time.monotonic() > deadline:

@@ -77,7 +77,7 @@ def test_nothing_is_charged_on_a_connection_whose_transaction_failed(tmp_path: P
     with pytest.raises(driver.Error):
         connection.execute("SELECT error('CANARY')")
     for ask in (held.plan, held.release):
-        with pytest.raises(ParameterError, match="whose transaction failed; run connection.rollback()") as refused:
+        with pytest.raises(ParameterError, match="whose transaction failed; end it with ROLLBACK") as refused:
             ask(QUESTION.domain, dv.Dense("1/2"))
         assert "CANARY" not in str(refused.value)
     assert held.ledger.entries() == [] and held.remaining.epsilon == 2
