@@ -116,7 +116,7 @@ IN_MEMORY: Final = ("ARROW_SCAN", "PYTHON_ARROW_SCAN")
 
 HALF_READ: Final = "a connection with a result that is half read"
 FAILED: Final = "a connection whose transaction failed"
-"""What holds a connection up until its owner has done something."""
+"""These hold a connection up until its owner has done something."""
 
 
 class Engine(Unstored):
