@@ -12,13 +12,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test soak findings bench build front pins address setup programs
+.PHONY: help lab test soak findings docs bench build front pins address setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
 	@echo 'make test    install, then run every check that CI runs (SUITES="unit browser" for some)'
 	@echo 'make soak    run the long attacks in full (hours); make test runs a twentieth'
 	@echo 'make findings run what outside libraries do that one would not guess, without dpviz; needs a package index'
+	@echo 'make docs    build the documentation into build/docs/html, with the lessons run; needs no network once installed'
 	@echo 'make bench   time dpviz against its peers'
 	@echo 'make build   build the wheel and the sdist into dist/ and check them'
 	@echo 'make front   build widgets/ into dpviz/static/'
@@ -37,6 +38,9 @@ soak: .venv/.dev programs
 # Each script installs what it needs in a folder of its own. Outside of CI: a failure says that the outside world changed.
 findings:
 	@for script in findings/*.sh; do echo "== $$script"; bash "$$script" || { echo "$$script: this changed" >&2; exit 1; }; done
+
+docs: .venv/.dev
+	$(BIN)/python -m tools.site
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
@@ -84,7 +88,7 @@ COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.
 pins: .venv/.uv
 	$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --output-file binder/requirements.txt
-	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra dev \
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra docs --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
 	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
 	$(COMPILE) --resolution lowest-direct pyproject.toml --extra lab --extra export --extra engines \

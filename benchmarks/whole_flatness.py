@@ -10,7 +10,7 @@ deviation).
 Our code after the grouping is, in pandas, from NumPy's pairs to the noisy counts, and after DuckDB's query from its
 columns to the noisy counts. The twin looks up the digests of those users alone who are over the limit, as dpviz once
 did. A whole release has the grouping in it, the engine's or NumPy's, and the disk; what these tell is measured here,
-and named in the README.
+and named in docs/explanation/protected.md.
 """
 
 from __future__ import annotations

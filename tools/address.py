@@ -37,6 +37,12 @@ def parts(address: str) -> tuple[str, str] | None:
     return found["owner"], found["name"]
 
 
+def site(address: str) -> str:
+    """The address that the documentation is published at; empty where no address is set."""
+    repository = parts(address)
+    return "https://{}.github.io/{}/".format(*repository) if repository else ""
+
+
 def readme(text: str, address: str, notebooks: Sequence[str]) -> str:
     """README.md with a badge for each notebook, and pictures that show outside the repository too."""
     repository = parts(address)
@@ -61,7 +67,7 @@ def project(text: str, address: str) -> str:
     home = address.rstrip("/")
     links = {
         "Repository": home,
-        "Documentation": f"{home}#readme",
+        "Documentation": site(address),
         "Changelog": f"{home}/blob/{BRANCH}/CHANGELOG.md",
         "Issues": f"{home}/issues",
     }

@@ -1,4 +1,4 @@
-"""Run the README with the oldest packages that dpviz says it works with: `python -m tools.check_lowest`.
+"""Run the README and the tour with the oldest packages that dpviz says it works with: `python -m tools.check_lowest`.
 
 requirements/lowest.txt pins the lowest version of every direct dependency that pyproject.toml allows, beside the newest
 of all others. A lower bound that does not hold together with what is current shows here.
@@ -34,7 +34,8 @@ def main() -> int:
         if done.returncode != 0:
             failed += 1
             print(f"{title}: fails with the lowest versions\n{done.stderr}")
-    print(f"{len(snippets()) - failed} of {len(snippets())} snippets of the README run with the lowest versions")
+    found = len(snippets())
+    print(f"{found - failed} of {found} snippets of the README and the tour run with the lowest versions")
     return failed
 
 

@@ -160,7 +160,7 @@ MEASURES = (
     Measure("class names defined more than once", repeated_class_names, 22, 0),
     Measure("files in widgets/src itself", flat_files, 0, 0),
     Measure("words of ARCHITECTURE", words("ARCHITECTURE.md"), 900, 900),
-    Measure("words of README", words("README.md"), 3962, 3000),
+    Measure("words of README", words("README.md"), 600, 600),
     Measure("words of CHANGELOG", words("CHANGELOG.md"), 2000, 2000),
     Measure("sentences that begin with a clause, in dpviz", hidden_subjects("dpviz"), 2, 0),
     Measure("sentences that begin with a clause, in tools", hidden_subjects("tools"), 0, 0),

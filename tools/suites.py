@@ -46,6 +46,7 @@ SUITES: dict[str, list[Sequence[str]]] = {
         ("python", "-m", "tools.copy_notebooks", "test-output/notebooks"),
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),
     ],
+    "docs": [("python", "-m", "tools.site", "test-output/docs", "--quick")],
     "binder": [("python", "-m", "tools.check_binder")],
     "lowest": [("python", "-m", "tools.check_lowest")],
     "page": [

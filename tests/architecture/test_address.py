@@ -45,8 +45,9 @@ def test_badges_links_and_pictures_follow_and_go_again(copy: Path) -> None:
     readme = (copy / "README.md").read_text()
     launch = "https://mybinder.org/v2/gh/somebody/dp-viz.io/main?urlpath=lab/tree/notebooks/10_finite_computers.ipynb"
     assert f"]({launch})" in readme and readme.count("mybinder.org/v2/gh") == 2
-    assert readme.count("](https://raw.githubusercontent.com/somebody/dp-viz.io/main/docs/") >= 3
+    assert readme.count("](https://raw.githubusercontent.com/somebody/dp-viz.io/main/docs/") == 1
     assert "](docs/workbench.png)" not in readme and "](docs/promises.md)" in readme
+    assert "](docs/start/index.md)" in readme
     urls = tomllib.loads((copy / "pyproject.toml").read_text())["project"]["urls"]
     assert urls["Repository"] == PUBLIC and urls["Issues"] == f"{PUBLIC}/issues"
     assert f"repository-code: {PUBLIC}\n" in (copy / "CITATION.cff").read_text()

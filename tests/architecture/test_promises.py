@@ -1,4 +1,4 @@
-"""Every promise of the README stands in `docs/promises.md` beside tests that exist."""
+"""Every promise of the documentation stands in `docs/promises.md` beside tests that exist."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def names_in(path: str) -> set[str]:
     return {node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)}
 
 
-README = (ROOT / "README.md").read_text()
+PROTECTED = (ROOT / "docs/explanation/protected.md").read_text()
 PROMISES = (ROOT / "docs/promises.md").read_text()
 
 
 @pytest.mark.parametrize("title", SECTIONS)
-def test_the_table_holds_the_sentences_of_the_readme_in_their_order(title: str) -> None:
-    said = sentences(section(README, title))
+def test_the_table_holds_the_sentences_of_the_page_in_their_order(title: str) -> None:
+    said = sentences(section(PROTECTED, title))
     assert len(said) >= 8
     assert said == list(rows(section(PROMISES, title)))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 LEFT_BEHIND = {"node_modules", "build", "dist", "test-output", "__pycache__"}
-KEPT_HIDDEN = {".ci", ".gitignore", ".npmrc", ".gitattributes"}
+KEPT_HIDDEN = {".ci", ".github", ".gitignore", ".npmrc", ".gitattributes"}
 TEXT = {
     "", ".cfg", ".css", ".csv", ".html", ".in", ".ini", ".ipynb", ".js", ".json", ".md", ".mjs", ".py", ".sh", ".svg",
     ".toml", ".ts", ".tsx", ".txt", ".yaml", ".yml",

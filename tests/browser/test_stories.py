@@ -1,4 +1,4 @@
-"""Six people, each with nothing but the README: every one of them ends with what he or she came for.
+"""Six people, each with nothing but the documentation: every one of them ends with what he or she came for.
 
 An analyst with a CSV file, a teacher, an author, somebody with a keyboard alone, somebody who listens to the page, and
 somebody who mistypes whatever can be typed. Pictures are kept: light, dark, 320 pixels wide, and at 200 percent.

@@ -1,4 +1,4 @@
-"""Each row of the README's table of sources opens real data of that kind, as the row writes it, and counts it.
+"""Each row of the tour's table of sources opens real data of that kind, as the row writes it, and counts it.
 
 The row of Spark is opened in `tests/engines/test_spark.py`, where a cluster runs.
 """
@@ -26,7 +26,7 @@ import dpviz as dv
 from tests.engines import lake
 from tests.engines.server import on_postgres
 from tests.ledger.server import Server
-from tools.snippets import README
+from tools.snippets import TOUR
 
 FRAME = pd.DataFrame({"visits": [0, 1, 1, 2], "place": ["a", "b", "b", "c"]})
 VISITS = dv.Question.of(dv.Domain.integers(0, 2, column="visits"))
@@ -34,7 +34,7 @@ VISITS = dv.Question.of(dv.Domain.integers(0, 2, column="visits"))
 
 def rows() -> dict[str, str]:
     """The rows of the table: what the data are, and how they are opened."""
-    found = re.search(r"\| data \| written as \| needs \|\n\|[-|]+\|\n((?:\|.*\n)+)", README.read_text())
+    found = re.search(r"\| data \| written as \| needs \|\n\|[-|]+\|\n((?:\|.*\n)+)", TOUR.read_text())
     assert found is not None
     cells = [[cell.strip() for cell in row.strip("|\n").split("|")] for row in found[1].splitlines()]
     return {data: written for data, written, _ in cells}

@@ -1,4 +1,4 @@
-"""Every snippet of the README runs as it is printed: pasted into a new process, in an empty folder."""
+"""Every snippet of the README and of the tour runs as it is printed: pasted into a new process, in an empty folder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.snippets import README, snippets
+from tools.snippets import README, TOUR, snippets
 
 SNIPPETS = snippets()
 
 
 def test_all_snippets_are_found() -> None:
-    assert len(SNIPPETS) == README.read_text().count("```python") >= 5
+    assert README.read_text().count("```python") == 1
+    assert len(SNIPPETS) == 1 + TOUR.read_text().count("```python") >= 6
 
 
 @pytest.mark.parametrize("code", [code for _, code in SNIPPETS], ids=[title for title, _ in SNIPPETS])

@@ -56,16 +56,20 @@ class Ledger:
     refuses. Everything written is durable before the call returns. Several kernels may use one ledger; the check
     and the charge are one step. May be used from several threads.
 
-    One answer:    entry = charge(key, body, admit) · draw · finish(entry.number, answer), or close(entry.number, ...)
-    Many answers:  entry = charge(key, body, admit, opens=sub), where `sub` is the first sub-account: texts, opaque
-                   here. The price is charged and the entry is open in one step; entry.status == "open", found or new.
-                   use = reserve(entry.number, key, body, admit) · draw · settle(entry.number, use.number, answer,
-                   adjust), or fail_use(entry.number, use.number, "cancelled" | "failed")
-        reserve    asks `admit(sub)` for the sub-account after it. use.status == "done": found, nothing was written,
-                   use_answer(entry.number, use.number) is its answer; "pending": to be drawn now
-        settle     asks `adjust(sub)` for the sub-account after what was not used is given back
-        looking    sub_account(number), uses(number), find_use(number, key), use_answer(number, use)
-        renewing   renew(number), renew(number, use)
+    The steps of one answer, and of many::
+
+        One answer:   entry = charge(key, body, admit) · draw · finish(entry.number, answer), or
+                      close(entry.number, ...)
+        Many answers: entry = charge(key, body, admit, opens=sub), where `sub` is the first sub-account: texts, opaque
+                      here. The price is charged and the entry is open in one step; entry.status == "open", found or
+                      new. use = reserve(entry.number, key, body, admit) · draw · settle(entry.number, use.number,
+                      answer, adjust), or fail_use(entry.number, use.number, "cancelled" | "failed")
+            reserve   asks `admit(sub)` for the sub-account after it. use.status == "done": found, nothing was written,
+                      use_answer(entry.number, use.number) is its answer; "pending": to be drawn now
+            settle    asks `adjust(sub)` for the sub-account after what was not used is given back
+            looking   sub_account(number), uses(number), find_use(number, key), use_answer(number, use)
+            renewing  renew(number), renew(number, use)
+
     A use that was lost, cancelled or failed keeps all it had reserved; its key is drawn again with retry=True only.
 
     The whole chain is read and checked once, and each row after that as it is written, by `check` where it is given:
