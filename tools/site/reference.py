@@ -40,7 +40,7 @@ class Group:
 def groups() -> list[Group]:
     """The groups, in the order of the reference; together they hold every public name once."""
     found = dict(public.names())
-    errors = [name for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, Exception)]
+    errors = [name for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, BaseException)]
     widgets = [name for name, thing in found.items() if thing.__module__.startswith("dpviz.widgets")]
     charts = [name for name in found if name.startswith("charts.")]
     openings = ("PayWhatYouGet", "Parts")
@@ -163,7 +163,7 @@ def _of_name(name: str, thing: Any) -> str:
     if not isinstance(thing, type):
         return "\n".join([*lines, f".. autofunction:: {whole}", ""])
     lines += [f".. autoclass:: {whole}", ""]
-    members = [] if issubclass(thing, Exception) or name in NAMES else list(_members(thing))
+    members = [] if issubclass(thing, BaseException) or name in NAMES else list(_members(thing))
     for member, kind in sorted(members):
         lines += [f"   .. {kind}:: {member}", ""]
     return "\n".join(lines)
