@@ -26,7 +26,7 @@ import dpviz as dv
 from tests.engines import lake
 from tests.engines.server import on_postgres
 from tests.ledger.server import Server
-from tools.snippets import TOUR
+from tools.snippets import README, TOUR
 
 FRAME = pd.DataFrame({"visits": [0, 1, 1, 2], "place": ["a", "b", "b", "c"]})
 VISITS = dv.Question.of(dv.Domain.integers(0, 2, column="visits"))

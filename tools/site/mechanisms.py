@@ -83,7 +83,7 @@ RECIPES = {
     "Compact": Recipe(
         BY_FLIGHT + MINUTES,
         'dv.Compact(epsilon="1", cap=100)',
-        "release.many([480, 481, 482])",
+        "release.many([1800, 3240, 63_720])",
         "Where bins below about 10,000 are declared: `dv.Dense` has smaller errors and shows all of them at once.",
     ),
     "Tree": Recipe(
