@@ -46,7 +46,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_nav_level": 1,
     "navigation_depth": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -68,7 +68,7 @@ MENDED = {
     '<div role="list" class="citation-list">': '<div class="citation-list">',
     '<summary><span class="toctree-toggle"': '<summary aria-label="Pages below"><span class="toctree-toggle"',
     'search-button-field search-button__button pst-js-only" title="Search" aria-label="Search"': (
-        'search-button-field search-button__button pst-js-only" title="Search"'
+        'search-button-field search-button__button pst-js-only" title="Search" aria-label="Search Ctrl + K"'
     ),
 }
 """Markup of docutils and of the theme that readers by ear are told wrongly, as axe-core found."""
