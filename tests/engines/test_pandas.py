@@ -474,7 +474,7 @@ NUMBERS = Domain.integers(0, 3, column="n")
             Question.of(Domain.categories([0], column="day")),
             ROW,
             StatisticKind.DENSE,
-            "a column of times is counted by stretches of time",
+            "a column of instants, of times of day or of lengths of time has no bins",
         ),
         (
             Question.of(Domain.categories(["a"], column="n")),
