@@ -185,7 +185,7 @@ def test_an_author_prints_a_report(browser: Browser, tmp_path: Path) -> None:
 def test_an_author_runs_the_first_lines_of_the_readme_and_prints_the_report_that_they_write(
     lab: Lab, browser: Browser
 ) -> None:
-    code = next(code for title, code in snippets() if title == "In Python")
+    code = next(code for title, code in snippets() if title == "README: In Python")
     lab.write("author/author.ipynb", code)
     with Notebook.open(lab, browser, "author/author.ipynb", viewport=TALL) as it:
         it.run_all()
