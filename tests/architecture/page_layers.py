@@ -66,7 +66,7 @@ def violations(source: Path) -> list[str]:
 
 
 def judge(folder: str, target: str) -> str | None:
-    """What is wrong with an import from a folder, if anything."""
+    """Name the fault of an import from a folder, if there is one."""
     other = target.rpartition("/")[0]
     if other not in LEVEL:
         return f"imports {target}, which has no layer"
