@@ -48,8 +48,10 @@ class Offered:
         self._suggestion = question
 
     def suggests(self, said: Body) -> bool:
-        """Whether a page names the suggestion, which nobody has declared so far."""
+        """Whether a page names the suggestion, which nobody has declared so far, alone or in each of some parts."""
         suggestion = self._suggestion
+        if said.get("kind") == "each":
+            return self.suggests(said["of"])
         return suggestion is not None and said == {"id": suggestion.id} and suggestion.id not in self._questions
 
     def _add_bins(self, domain: Domain) -> None:

@@ -285,7 +285,7 @@ class SessionModel(Follower):
     def _check_declared(self, args: Body) -> None:
         """A suggestion is looked at, and nothing is drawn for it before somebody declares its bins."""
         if self._offered.suggests(args["question"]):
-            raise Forbidden.of(args["question"]["id"], "nobody declared the bins of this question", "declare them")
+            raise Forbidden.of("a suggestion", "nobody declared the bins of this question", "declare them")
 
     def _show_wait(self, order: Order) -> None:
         self.tell("progress", state.running_json(order.running))  # what it waits for was said before it had a name

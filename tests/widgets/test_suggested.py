@@ -76,6 +76,20 @@ def test_bins_that_were_declared_are_a_question_even_where_they_are_those_sugges
     assert len(session.ledger.entries()) == 1
 
 
+def test_nothing_is_bought_for_a_suggestion_in_each_of_some_parts(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1, 2], "k": ["a", "b"]})
+    session = dv.Session(frame, dv.Unit("row"), dv.Budget(2), tmp_path / "a.ledger")
+    page = Page(SessionModel(session))
+    sheet = json.loads(page.sheet)
+    parts = {"column": "k", "kind": "categories", "labels": ["a", "b"], "other": False, "missing": False}
+    each = {"kind": "each", "of": {"id": sheet["question"]["id"]}, "by": parts, "most": ""}
+    planned = page.ask("plan", **args_of(sheet, each))["body"]["sheet"]
+    assert planned["suggested"] is True and json.loads(page.state)["questions"] == []
+    order = {**paid(planned, each), "way": planned["way"]}
+    assert "nobody declared the bins" in page.ask("release", **order)["error"]["message"]
+    assert session.ledger.entries() == []
+
+
 def test_a_suggestion_is_no_part_of_a_question_of_columns(tmp_path: Path) -> None:
     _, page = opened(tmp_path, "a number")
     sheet = json.loads(page.sheet)
