@@ -27,18 +27,21 @@ class ReleaseJob:
 
     def __init__(self, ending: str) -> None:
         self.ending = ending
+        self.begun = threading.Event()
         self.open = threading.Event()
         self.owner: Any = None
 
     def __call__(self, tick: Tick | None) -> None:
         assert tick is not None
+        self.begun.set()
         while not self.open.wait(0.005):
             tick(0, 1)
         if self.ending == "failed":
             raise RuntimeError("the engine stopped")
 
     def end(self) -> None:
-        """Let it end, and wait until it has."""
+        """Let it end once it is charged, however long that takes, and wait until it has."""
+        assert self.begun.wait(patience())
         if self.ending == "cancelled":
             self.owner.cancel()
         else:
@@ -193,7 +196,10 @@ def test_a_question_of_a_sub_session_view_that_ends_at_any_moment_is_told_after_
     assert int(reply["body"]["state"]["serial"]) <= int(last["serial"])
 
 
-def test_a_refused_order_is_answered_in_the_reply_and_is_no_outcome(wire: Wire, tmp_path: Path) -> None:
+def test_a_refused_order_is_answered_in_the_reply_and_is_no_outcome(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "SETTLES", patience())
     bench = workbench(tmp_path, ReleaseJob("released"))
     args = order(bench)
     args["parameters"]["epsilon"], args["price"] = "3", {"epsilon": "3", "delta": "0"}
