@@ -225,6 +225,19 @@ class Dispatcher:
 
         return guarded
 
+    def _or_refuse_soon(self, request: Request, work: Work) -> DpvizError | None:
+        """Do it now; whatever it raises is returned, and the writer refuses this request with it."""
+        try:
+            work()
+        except DpvizError as refused:
+            error = refused
+        except Exception:
+            error = self._fault()
+        else:
+            return None
+        self.soon(lambda: request.refuse(error))
+        return error
+
     def _fault(self) -> DpvizError:
         """The message that a page gets about a fault of ours."""
         rule = "every request of a page is answered or refused"
@@ -236,11 +249,7 @@ class Dispatcher:
             body = self._at_once[request.ask](request.args)
             self.soon(lambda: request.reply(body))
 
-        try:
-            work()
-        except DpvizError as refused:
-            error = refused
-            self.soon(lambda: request.refuse(error))
+        self._or_refuse_soon(request, work)
 
     def _take(self, request: Request) -> None:
         with self._lock:
@@ -290,18 +299,10 @@ class Dispatcher:
         def work() -> None:
             with until(lambda: self._overtaken(ask), ask):
                 apply = self._slow[ask](request.args)
-            self._cut.pop(ask, None)
             self.soon(self._or_refusal(request, lambda: request.reply(apply())))
 
-        try:
-            work()
-        except DpvizError as refused:
-            error = refused
-            if not isinstance(refused, Superseded):
-                self._cut.pop(ask, None)
-            self.soon(lambda: request.refuse(error))
-        except Exception:
-            self.soon(lambda: request.refuse(self._fault()))
+        if not isinstance(self._or_refuse_soon(request, work), Superseded):
+            self._cut.pop(ask, None)
 
     def _overtaken(self, ask: str) -> bool:
         """Whether a later request of this kind waits, so that nobody wants this one any more."""

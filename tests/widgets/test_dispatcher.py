@@ -10,7 +10,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.widgets import dispatcher
-from dpviz.widgets.dispatcher import MOST_WAITING
+from dpviz.widgets.dispatcher import MOST_WAITING, Dispatcher
+from dpviz.widgets.messages import Asks
 from dpviz.widgets.view import View
 from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
@@ -244,3 +245,21 @@ def test_an_order_that_was_refused_is_not_charged_when_its_message_comes_again(w
     wire.answer(bench, "status")
     assert session.remaining.epsilon == 4 and session.ledger.entries() == []
     assert wire.answer(bench, "release", **args)["ok"] and session.remaining.epsilon == dv.Budget("3.5").epsilon
+
+
+@pytest.mark.parametrize("ask", ["at once", "quick", "slow", "slow, as it is shown"])
+def test_a_fault_of_ours_is_answered_without_its_text(ask: str) -> None:
+    def fault(*_: Any) -> Any:
+        raise TypeError("row 12 holds 97")
+
+    asks: Asks = {"at once": {}, "quick": {}, "slow": {}, "slow, as it is shown": {}}
+    tried = Dispatcher(
+        asks,
+        "look at the ledger",
+        quick={"quick": fault},
+        slow={"slow": fault, "slow, as it is shown": lambda _: fault},
+        at_once={"at once": fault},
+    )
+    reply = tried.answer({"v": 1, "id": "a", "ask": ask, "args": {}})
+    assert reply is not None and not reply["ok"] and reply["error"]["kind"] == "DpvizError"
+    assert reply["error"]["message"] == "the kernel could not answer; look at the ledger" and "97" not in str(reply)
