@@ -21,7 +21,7 @@ FOREIGN = ("Int128", "UInt128")
 
 
 def columns(given: Any) -> Any:
-    """The columns as an Arrow table that DuckDB reads: plain types, no half floats, no column without a type."""
+    """The columns as an Arrow table that DuckDB reads: plain types, no half floats."""
     table = given if isinstance(given, pyarrow.Table) else _of_polars(given).to_arrow()
     held = [_plain(column) for column in table.columns]
     return pyarrow.Table.from_arrays(held, names=table.schema.names)
@@ -44,8 +44,6 @@ def _plain(column: Any) -> Any:
         return pyarrow.nulls(len(column), pyarrow.binary())
     if pyarrow.types.is_decimal(kind) and not _has_place(kind):
         return _decimals(column)
-    if pyarrow.types.is_null(kind):
-        column = column.cast(pyarrow.large_string())
     if pyarrow.types.is_time64(kind):  # of nanoseconds too fine for DuckDB, and never counted
         return pyarrow.nulls(len(column), pyarrow.time64("us"))
     if pyarrow.types.is_date64(kind):

@@ -9,6 +9,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute  # type: ignore[import-untyped]
 from pyarrow import types
 
+from dpviz.engines.parquet_types import UNTYPED
+
 FARTHEST: Final = 10**7
 """Days: any bin of times lies nearer to 1970."""
 NAMED: Final = {"arrow.uuid": "uuid", "arrow.json": "json"}
@@ -58,7 +60,9 @@ def holds(kind: Any) -> str:
         return "number"
     if types.is_temporal(kind):
         return "time"
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind) or types.is_null(kind):
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
         return "text"
+    if types.is_null(kind):
+        return UNTYPED
     name = str(kind).partition("<")[0].partition("[")[0]
     return "binary" if "binary" in name else name

@@ -27,6 +27,7 @@ from dpviz.engines.columns import (
 )
 from dpviz.engines.decimals import MOST_PLACES, Decimals, scaled
 from dpviz.engines.files import Opened
+from dpviz.engines.parquet_types import UNTYPED
 from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask, columns_now, operation
 from dpviz.engines.schema import Declared, Schema, called, declared
 from dpviz.engines.steps import Scale
@@ -143,13 +144,16 @@ class IbisSource(Unstored, Source):
         name = called(name)
         self._files, self._marks, self._odd = tuple(files), marks, dict(odd or {})
         self._in_use = [InUse(path) for path in (*read_once, *(file.path for file in self._files))]
+        shapes = withhold_errors(_shapes, held)
+        types = {**(types or {}), **dict.fromkeys(shapes, "geometry")}
+        held = table = withhold_errors(_without, held, shapes)
         self._engine = withhold_errors(_engine, held, own)
         self._engine_name = self._engine.name
         self._looks_at_rows()
         self._given = held
         self._shape = withhold_errors(_shape, held, self._engine)
         self._table = held = withhold_errors(_opened, held, self._engine)
-        every = withhold_errors(_stored, held) | dict(types or {})
+        every = withhold_errors(_stored, held) | types
         self._halves = frozenset(column for column, one in every.items() if one == "float16")
         self._stored = {column: one for column, one in every.items() if column not in self._odd.values()}
         columns = declared([(column, kinds(one)[0]) for column, one in self._stored.items()], schema)
@@ -177,7 +181,7 @@ class IbisSource(Unstored, Source):
             )
             for one in columns
         )
-        timed = frozenset(withhold_errors(_timed, held)) - frozenset(types or ())
+        timed = frozenset(withhold_errors(_timed, held)) - frozenset(types)
         parsed = frozenset(read) | (frozenset(self._odd) & frozenset(written or ()))
         flags = frozenset(column for column, one in self._stored.items() if one == "boolean")
         self._schema = Schema(
@@ -735,6 +739,18 @@ def _of_columns(columns: Columns, question: Question) -> Statistic | None:
 # ---------------------------------------------------------------- the table
 
 
+def _shapes(held: Hidden[Any]) -> list[str]:
+    """The columns of shapes. Ibis reads them by functions that an engine has only with an extension, and PostgreSQL's
+    own points not at all."""
+    return list(held.take().schema().geospatial)
+
+
+def _without(held: Hidden[Any], columns: Sequence[str]) -> Hidden[Any]:
+    """The table with nothing in these columns."""
+    table = held.take()
+    return Hidden(table.mutate(**dict.fromkeys(columns, ibis.null("binary")))) if columns else held
+
+
 def _stored(held: Hidden[Any]) -> dict[str, str]:
     """The type of each column of the table: `integer`, `float32`, `text`, `boolean`, `time`, or the name of its
     type."""
@@ -773,8 +789,8 @@ def _type(dtype: Any) -> str:
         return "boolean"
     if dtype.is_temporal() or dtype.is_interval():
         return "time"
-    if dtype.is_null() or 'kind="NULL"' in str(dtype):  # DuckDB's name for it, which Ibis does not know
-        return "missing values alone, which has no type,"
+    if dtype.is_null() or 'kind="NULL")' in str(dtype):  # DuckDB's name for it, which Ibis does not know
+        return UNTYPED
     if dtype.is_unknown():
         return "a type that Ibis does not know"
     return str(dtype.copy(nullable=True))

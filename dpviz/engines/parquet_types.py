@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 COARSE: Final = "times in milliseconds of a Parquet file"
 """Columns that DuckDB cannot read where one value is too far off for microseconds: it fails, and would tell of that
 row."""
+UNTYPED: Final = "missing values alone, which has no type,"
+"""Columns of Arrow's null type, of which Parquet says the same."""
 MILLIS: Final = ("TIMESTAMP_MILLIS", "MILLIS=MilliSeconds")
 MOST_DIGITS: Final = 38
 """Of a decimal of DuckDB."""

@@ -86,7 +86,7 @@ class Postgres(Engine):
                 schema[name] = TYPES[kind]
             elif kind == 1700:  # a NaN is missing
                 columns.append(f"NULLIF({quoted}, CAST('NaN' AS NUMERIC)) AS {quoted}")
-                schema[name] = "decimal" if precision is None else f"decimal({precision}, {scale})"
+                schema[name] = "decimal" if precision is None else _decimal(precision, scale)
             else:
                 columns.append(quoted)
                 schema[name] = TYPES.get(kind, _uncounted(known))
@@ -170,6 +170,15 @@ class Postgres(Engine):
         """The numbers of the types that are as good as a text: enumerations, and citext, which is compared by letters
         of any size."""
         return {row[0] for row in self._asked("SELECT oid FROM pg_type WHERE typtype = 'e' OR typname = 'citext'")}
+
+
+def _decimal(precision: int, scale: int) -> str:
+    """The type of decimals that a server's own type holds, whose places may be less than none or more than its digits.
+
+    psycopg has the places without their sign: 11 bits of two's complement.
+    """
+    places = ((scale & 0x7FF) ^ 0x400) - 0x400
+    return f"decimal({max(precision - min(places, 0), places)}, {max(places, 0)})"
 
 
 def _uncounted(known: Any) -> Any:

@@ -38,7 +38,7 @@ from dpviz.errors import DpvizError, ParameterError, ReleaseFailed, SchemaError,
 from dpviz.files import check_not_open, named
 from dpviz.kinds import is_a
 from dpviz.model.source import Source
-from dpviz.names import meant
+from dpviz.names import as_name, meant
 
 if TYPE_CHECKING:
     from dpviz.engines.parquet_types import Lost
@@ -58,6 +58,11 @@ TABS: Final = (".tsv", ".tab")
 PACKED: Final = (".gz", ".bz2", ".zst")
 CSV: Final = tuple(ending + packed for ending in (".csv", ".txt", *TABS) for packed in ("", *PACKED))
 DATABASE: Final = (".duckdb", ".ddb", ".db")
+TABLES: Final = """
+SELECT table_catalog, CASE WHEN table_catalog = 'temp' OR (table_catalog = current_database() AND table_schema =
+current_schema()) THEN '' ELSE table_schema END, table_name FROM information_schema.tables ORDER BY 3, 1, 2
+"""
+"""DuckDB's words for the tables of a connection, without the schema of those whose name is enough."""
 SET_BY_IBIS: Final = ("spark.sql.session.timeZone", "spark.sql.mapKeyDedupPolicy")
 
 
@@ -198,7 +203,7 @@ def duckdb(
             opened, files = _database(path, _table_named(table))
             own, shared = table or _stem(path), True  # with every connection of this process to the same database
         elif type(held.take()).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
-            opened = _readable(_connected, f"table {_table_named(table)}", held, table)
+            opened = _of_connection(held, _table_named(table))
             own, shared = str(table), True
         elif is_frame(held):
             read, index = _declared_in(held, schema), withhold_errors(_index, held)
@@ -354,7 +359,13 @@ def ibis(
     measured: frozenset[str] = frozenset()
     if is_ibis(held) and (copy := COPIED.get(withhold_errors(_backend, held), None)) is not None:
         held, measured = _copy(copy, held, name)
-    return IbisSource(held, name=name, schema=schema, approximate=approximate, ties=ties, measured=measured)
+    try:
+        return IbisSource(held, name=name, schema=schema, approximate=approximate, ties=ties, measured=measured)
+    except ReleaseFailed:
+        problem = ParameterError.of(
+            f"table {name}", "this cannot be read as a table", "open it in the engine itself to see why"
+        )
+    raise problem
 
 
 # ---------------------------------------------------------------- what it is that was given
@@ -568,7 +579,7 @@ def _viewed_files(kept: Snapshot) -> tuple[Any, Lost] | DpvizError:
         make_view(backend.con, kept, UNNAMED)
     except DpvizError as refused:  # in our own words, which hold no data
         return refused
-    return as_declared(backend.table(UNNAMED), types), types
+    return as_declared(_table(backend, UNNAMED), types), types
 
 
 def _identified(files: Sequence[Path]) -> tuple[Opened, ...]:
@@ -672,7 +683,7 @@ def _stored(rows: Any, names: Sequence[str], made: Sequence[str] | None = None) 
     backend.con.register("given", rows)
     backend.raw_sql(f"CREATE TABLE {UNNAMED} AS SELECT {listed} FROM given")
     backend.con.unregister("given")
-    return backend.table(UNNAMED)
+    return _table(backend, UNNAMED)
 
 
 def _quoted(name: str) -> str:
@@ -704,7 +715,7 @@ def _check_database(path: str, table: str) -> None:
 
     try:
         with duckdb.connect(path, read_only=True) as connection:
-            listed = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
+            listed = connection.execute(TABLES).fetchall()
     except duckdb.ConnectionException:  # another configuration: a connection of this process writes to it
         raise ParameterError.of(
             Path(path).name,
@@ -721,23 +732,68 @@ def _check_database(path: str, table: str) -> None:
         ) from None
     except duckdb.Error:
         return
-    named = [name for (name,) in listed]
-    if table.lower() not in {name.lower() for name in named}:
-        has = short(", ".join(named), 200) if named else "no table"
-        rule = f"the tables of {Path(path).name} are: {has}"
-        raise ParameterError.of(table, rule, meant(table, named, "name one of them"))
+    missing = _not_among(listed, table, Path(path).name, "ibis.duckdb.connect(path, read_only=True)")
+    if missing is not None:
+        raise missing
 
 
 def _attached(path: str, table: str) -> Any:
     import ibis as frontend
 
-    return frontend.duckdb.connect(path, read_only=True).table(table)
+    return _table(frontend.duckdb.connect(path, read_only=True), table)
 
 
 def _connected(held: Hidden[Any], table: str) -> Any:
     import ibis as frontend
 
-    return frontend.duckdb.from_connection(held.take()).table(table)
+    return _table(frontend.duckdb.from_connection(held.take()), table)
+
+
+def _table(backend: Any, name: str) -> Any:
+    """A table of DuckDB. Ibis's own way loads an extension where a column holds shapes, which may not be there."""
+    from ibis.expr import operations
+
+    schema = backend.get_schema(name)
+    return operations.DatabaseTable(name, schema=schema, source=backend, namespace=operations.Namespace()).to_expr()
+
+
+def _of_connection(held: Hidden[Any], table: str) -> Hidden[Any]:
+    """The table of a connection, or a refusal that names those that are there."""
+    try:
+        return _readable(_connected, f"table {table}", held, table)
+    except ParameterError as refused:
+        problem: DpvizError = refused
+    try:
+        listed = withhold_errors(_listed, held)
+        problem = _not_among(listed, table, "this connection", "ibis.duckdb.from_connection(connection)") or problem
+    except ReleaseFailed:  # closed, in a failed transaction, or half read
+        pass
+    raise problem
+
+
+def _listed(held: Hidden[Any]) -> list[tuple[str, ...]]:
+    """The tables of a connection: database, schema and name; no database and schema where the name alone is enough.
+    Reads no row."""
+    return held.take().sql(TABLES).fetchall()  # type: ignore[no-any-return]
+
+
+def _not_among(listed: Sequence[tuple[str, ...]], table: str, of: str, backend: str) -> DpvizError | None:
+    """The refusal of a table that is not among those whose name is enough; None where it is there."""
+    named = [name for _, schema, name in listed if not schema]
+    if table.lower() in {name.lower() for name in named}:
+        return None
+    elsewhere = [(database, schema, name) for database, schema, name in listed if schema]
+    for database, schema, name in elsewhere:
+        ways = (name, f"{schema}.{name}", f"{database}.{name}", f"{database}.{schema}.{name}")
+        if table.lower() in map(str.lower, ways):
+            place = f'"{as_name(name)}", database=("{as_name(database)}", "{as_name(schema)}")'
+            return ParameterError.of(
+                as_name(table),
+                f"table names a table of the schema that {of} is in, and this one is in another",
+                f"give dv.sources.ibis({backend}.table({place}))",
+            )
+    has = short(", ".join(map(as_name, named)), 200) if named else "no table"
+    return ParameterError.of(as_name(table), f"the tables of {of} are: {has}", meant(table, named, "name one of them"))
 
 
 def _declared_in(held: Hidden[Any], schema: Any) -> Read:

@@ -3,8 +3,8 @@
 A name is a name: where a file of exactly this name is there, it is meant, whatever signs are in the name. Else `*`, `?`
 and `**` stand for other signs, and nothing else does. A file or folder whose name begins with `_` or `.` is not data to
 Hive, Spark and others, which keep drafts and records there: it is left out of a folder and of a pattern. A folder that
-is kept by a table format of its own is refused by name, for its files hold rows that were deleted or replaced since. A
-path adds no column: `year=2020` in it is a name.
+is kept by a table format of its own is refused by name, and so is a Parquet file in one, for its files hold rows that
+were deleted or replaced since. A path adds no column: `year=2020` in it is a name.
 """
 
 from __future__ import annotations
@@ -113,6 +113,9 @@ def _found(path: str) -> list[Path]:
     if place.is_dir():
         return _of_folder(place)
     if place.exists():
+        if is_parquet(place.name):
+            check_format(place.parent)
+            check_format(place.resolve().parent)
         return [place]
     if not any(sign in path for sign in "*?"):
         return []
@@ -177,10 +180,14 @@ def format_of(folder: Path) -> str:
 
 
 def check_format(folder: Path) -> None:
-    """Refuse a folder of a table format, or a part of one, by the name of the format. Raises ParameterError."""
-    for kept in (folder.absolute(), *folder.absolute().parents):
+    """Refuse a folder of a table format, or a part of one, by the name of the format, whatever links lead to it.
+
+    Raises ParameterError.
+    """
+    places = folder.absolute(), folder.resolve()
+    for kept in dict.fromkeys(above for place in places for above in (place, *place.parents)):
         if what := format_of(kept):
-            inside = "" if kept == folder.absolute() else "inside "
+            inside = "" if kept in places else "inside "
             rule = f"the folder is {inside}{what}, whose files hold rows that were deleted or replaced since"
             raise ParameterError.of(f"{kept.name}/", rule, STEPS[what])
 

@@ -84,7 +84,7 @@ def moments(unit: str, zone: str | None = None) -> Type:
     return Type(pa.timestamp(unit, zone), "zoned" if zone else "time", [one for one in fine if abs(one) < 2**63] + far)
 
 
-UNCOUNTED = ("binary", "list", "struct", "zoned")
+UNCOUNTED = ("binary", "list", "struct", "zoned", "null")
 LABELS = [*(one for one in TEXT if "\ud800" not in one), "long enough that no view holds it in place"]
 TYPES: dict[str, Type] = {
     **{f"int{bits}": whole(bits, True) for bits in (8, 16, 32, 64)},
@@ -118,7 +118,7 @@ TYPES: dict[str, Type] = {
     "binary": Type(pa.binary(), "binary", [b"a", b"\xff", b""]),
     "list": Type(pa.list_(pa.int8()), "list", [[], [1], [1, None]]),
     "struct": Type(pa.struct([("a", pa.int8())]), "struct", [{"a": 1}, {"a": None}]),
-    "null": Type(pa.null(), "text", []),
+    "null": Type(pa.null(), "null", []),
 }  # fmt: skip
 
 
@@ -403,21 +403,21 @@ CONTAINERS: dict[str, Container] = {
         without("timestamp s", "zoned", "long date"),
     ),
     "DuckDB": Container(
-        lambda given: sources.duckdb(CONNECTION, in_duckdb(given), name="data"), without("float16", "null", "long date")
+        lambda given: sources.duckdb(CONNECTION, in_duckdb(given), name="data"), without("float16", "long date")
     ),
-    "Parquet by pyarrow": Container(by_pyarrow, without("timestamp s", "null"), refused=COARSE),
+    "Parquet by pyarrow": Container(by_pyarrow, without("timestamp s"), refused=COARSE),
     "Parquet with INT96": Container(
         lambda given: by_pyarrow(given, use_deprecated_int96_timestamps=True),
         [*PLAIN, "zoned", "old timestamp"],
         refused=frozenset(["old timestamp"]),
     ),
-    "Parquet by polars": Container(by_polars, without("timestamp s", "null", "zoned", "long date"), refused=COARSE),
-    "Parquet by DuckDB": Container(by_duckdb, without("float16", "null", "timestamp s", "long date"), refused=COARSE),
+    "Parquet by polars": Container(by_polars, without("timestamp s", "zoned", "long date"), refused=COARSE),
+    "Parquet by DuckDB": Container(by_duckdb, without("float16", "timestamp s", "long date"), refused=COARSE),
     "Parquet by pandas": Container(
         lambda given: by_pandas(given, "pyarrow"), [*PLAIN, "float16", "dictionary", *TIMES], refused=COARSE
     ),
     "Parquet by fastparquet": Container(lambda given: by_pandas(given, "fastparquet"), [*PLAIN]),
-    "folder": Container(of_files, without("timestamp s", "null"), refused=COARSE),
+    "folder": Container(of_files, without("timestamp s"), refused=COARSE),
     "Delta": Container(of_delta, LAKE),
     "Iceberg": Container(of_iceberg, [kind for kind in LAKE if kind not in ("int8", "int16", "date")]),
     "CSV": Container(of_csv, [*WHOLE, "float16", "float32", "float64", "bool", "text", "decimal"], True, texts=True),

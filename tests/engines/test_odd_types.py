@@ -6,6 +6,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -13,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import dpviz as dv
-from dpviz.engines import as_source
+from dpviz.engines import as_source, sources
 from dpviz.errors import DomainError, ParameterError, SchemaError
 from dpviz.model.question import Question
 from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.privacy.unit import Unit
+from tests.engines import server as there
+from tests.ledger.server import Server
 
 DENSE = pa.UnionArray.from_dense(
     pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["a"])]
@@ -114,3 +118,101 @@ def test_a_label_is_refused_as_it_can_be_seen(label: Any, words: str) -> None:
 def test_public_counts_that_are_none_are_refused_by_their_rule(count: Any) -> None:
     with pytest.raises(ParameterError, match="counts are whole numbers from 0 to"):
         dv.PublicTable(dv.Domain.integers(0, 1, column="x"), [count, 1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "kind", ["GEOMETRY", "GEOMETRY[]", "STRUCT(a GEOMETRY)", "BIGNUM", "BIT", "VARIANT", "TIME_NS"]
+)
+@pytest.mark.parametrize("from_path", [False, True], ids=["connection", "path"])
+def test_a_type_of_duckdb_that_ibis_cannot_read_is_refused_by_the_column_s_name(
+    kind: str, from_path: bool, tmp_path: Path
+) -> None:
+    connection = duckdb.connect(tmp_path / "held.duckdb")
+    connection.execute(f"CREATE TABLE held (odd {kind}, x INTEGER)")
+    connection.execute("INSERT INTO held VALUES (NULL, 1), (NULL, 2)")
+    if from_path:
+        connection.close()
+    source = sources.duckdb(tmp_path / "held.duckdb" if from_path else connection, "held")
+    assert counts(source, dv.Domain.integers(0, 2, column="x")) == [0, 1, 1]
+    with pytest.raises(SchemaError, match="got odd"):
+        counts(source, dv.Domain.integers(0, 2, column="odd"))
+
+
+@pytest.mark.parametrize("kind", ["point", "line", "polygon", "circle", "point[]", "spot", "int4range", "xml"])
+def test_a_type_of_postgresql_that_ibis_cannot_read_is_refused_by_the_column_s_name(kind: str, server: Server) -> None:
+    made = f"shapes_{next(there.NUMBERS)}"
+    domain = "CREATE DOMAIN spot AS point;" if kind == "spot" else ""
+    statements = f"{domain} CREATE TABLE {made} (odd {kind}, x integer); INSERT INTO {made} VALUES (NULL, 1), (NULL, 2)"
+    source = there.table(server, statements, made)
+    assert counts(source, dv.Domain.integers(0, 2, column="x")) == [0, 1, 1]
+    with pytest.raises(SchemaError, match="got odd"):
+        counts(source, dv.Domain.integers(0, 2, column="odd"))
+
+
+@pytest.mark.parametrize(("kind", "value"), [("numeric(5, -2)", 12_300), ("numeric(2, -5)", 100_000)])
+def test_decimals_of_postgresql_that_end_in_zeros_are_the_numbers_that_they_are(
+    kind: str, value: int, server: Server
+) -> None:
+    made = f"hundreds_{next(there.NUMBERS)}"
+    source = there.table(server, f"CREATE TABLE {made} (x {kind}); INSERT INTO {made} VALUES ({value}), (NULL)", made)
+    assert counts(source, dv.Domain.intervals([0, value, value + 1], column="x", missing=True)) == [0, 1, 1]
+    question = Question.of(dv.Domain.keys(column="x"))
+    held: Any = source.count(question, Unit("row"), StatisticKind.SPARSE)
+    assert [one.tolist() for one in held.take()] == [[str(value)], [1]]
+
+
+def test_decimals_of_postgresql_with_more_places_than_digits_are_counted(server: Server) -> None:
+    made = f"small_{next(there.NUMBERS)}"
+    domain = "CREATE DOMAIN small AS numeric(3, 5)"  # which Ibis reads in a domain alone
+    source = there.table(server, f"{domain}; CREATE TABLE {made} (x small); INSERT INTO {made} VALUES (0.00123)", made)
+    assert counts(source, dv.Domain.intervals(["0", "0.00123", "0.00124"], column="x")) == [0, 1]
+
+
+def test_a_table_that_is_gone_before_it_is_opened_is_refused_and_no_release_has_failed(server: Server) -> None:
+    opened = there.backend(server)
+    opened.raw_sql("CREATE TABLE gone (x integer)").close()
+    table = opened.table("gone")
+    opened.raw_sql("DROP TABLE gone").close()
+    with pytest.raises(ParameterError, match="this cannot be read as a table, got table gone"):
+        sources.ibis(table)
+
+
+def _in_files(folder: Path, table: Any, name: str) -> Path:
+    pq.write_table(table, folder / name)
+    return folder / name
+
+
+NULLS = pa.table({"x": pa.nulls(2), "y": [1, 2]})
+WITHOUT_A_TYPE: dict[str, Any] = {
+    "Arrow": lambda folder: NULLS,
+    "polars": lambda folder: pl.from_arrow(NULLS),
+    "pandas": lambda folder: NULLS.to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas in DuckDB": lambda folder: sources.duckdb(NULLS.to_pandas(types_mapper=pd.ArrowDtype)),
+    "Parquet": lambda folder: _in_files(folder, NULLS, "x.parquet"),
+    "polars through Ibis": lambda folder: ibis.polars.connect({"t": pl.from_arrow(NULLS)}).table("t"),
+    "a dictionary of nulls": lambda folder: pa.table(
+        {"x": pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int8()), pa.nulls(0)), "y": [1, 2]}
+    ),
+}
+
+
+@pytest.mark.parametrize("held_in", WITHOUT_A_TYPE)
+@pytest.mark.parametrize("use", ["keys", "categories", "user"])
+def test_a_column_without_a_type_is_refused_by_its_name_in_every_container(
+    held_in: str, use: str, tmp_path: Path
+) -> None:
+    source = as_source(WITHOUT_A_TYPE[held_in](tmp_path))
+    assert counts(source, dv.Domain.integers(0, 2, column="y")) == [0, 1, 1]
+    asked = {"keys": dv.Domain.keys(column="x"), "categories": dv.Domain.categories(["a"], column="x", missing=True)}
+    question, unit = Question.of(asked.get(use, dv.Domain.integers(0, 2, column="y"))), Unit("row")
+    if use == "user":
+        unit = Unit("x", max_bins=1)
+    with pytest.raises(SchemaError, match="a column of missing values alone, which has no type, .*got x"):
+        source.check(question, unit, StatisticKind.SPARSE)
+
+
+def test_objects_that_are_all_missing_are_a_column_of_texts_for_pandas_has_no_type_for_them() -> None:
+    for values in ([None, None], [None, "a"]):
+        frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
+        found = counts(frame, dv.Domain.categories(["a"], column="x", missing=True))
+        assert found == [values.count("a"), values.count(None)]

@@ -156,6 +156,28 @@ def test_a_folder_inside_a_table_format_is_refused_by_name(tmp_path: Path, make:
         assert reader in refused.value.next_step
 
 
+@pytest.mark.parametrize(("make", "named", "reader"), FORMATS)
+def test_a_single_file_of_a_table_format_is_refused_by_name(tmp_path: Path, make: Any, named: str, reader: str) -> None:
+    """It may hold deleted rows. A link to it is no other file."""
+    make(tmp_path / "visits")
+    (file,) = sorted((tmp_path / "visits").rglob("*-0.parquet"))
+    os.symlink(file, tmp_path / "link.parquet")
+    os.symlink(file.parent, tmp_path / "linked")
+    for given in (file, tmp_path / "link.parquet", tmp_path / "linked", tmp_path / "linked" / file.name):
+        with pytest.raises(ParameterError, match=named) as refused:
+            dv.sources.duckdb(given)
+        assert reader in refused.value.next_step
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(file.read_bytes())
+    assert set(counted(copy)) == {"a"}
+
+
+def test_a_table_of_texts_beside_a_table_format_is_no_part_of_it(tmp_path: Path) -> None:
+    _delta(tmp_path)
+    (tmp_path / "notes.csv").write_text("of\na\n")
+    assert counted(tmp_path / "notes.csv") == {"a": 1}
+
+
 def test_files_in_folders_below_are_named_and_not_left_out_in_silence(tmp_path: Path) -> None:
     written(tmp_path / "one.parquet", "a")
     written(tmp_path / "more" / "two.parquet", "b")

@@ -6,15 +6,18 @@ import os
 import socket
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import ibis
 import pandas as pd
 import pytest
 
 import dpviz as dv
 from dpviz.errors import DpvizError, ParameterError
+from dpviz.model.source import Source
 from tests.killing import Call
 
 FRAME = pd.DataFrame({"x": [1, 2, 2], "secret": ["CANARY"] * 3})
@@ -187,3 +190,76 @@ def test_a_table_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path
     assert refused.value.next_step == "did you mean visits?"
     for name in ("visits", "VISITS", "others"):
         assert dv.sources.duckdb(path, table=name).columns
+
+
+def several(path: Path) -> duckdb.DuckDBPyConnection:
+    """A database with a table, one in another schema, and one in another database that is attached."""
+    connection = duckdb.connect(path)
+    connection.execute("CREATE TABLE visits AS SELECT 1 AS x")
+    connection.execute("CREATE SCHEMA old")
+    connection.execute("CREATE TABLE old.stays AS SELECT 2 AS x, 'CANARY' AS secret")
+    connection.execute("ATTACH ':memory:' AS beside")
+    connection.execute("CREATE TABLE beside.trips AS SELECT 0 AS x")
+    return connection
+
+
+def counted(source: Source) -> list[int]:
+    draw = dv.teaching(source, seed=1).draw(dv.Domain.integers(0, 2, column="x"), dv.Dense(100))
+    return list(draw.values)
+
+
+def followed(step: str, **names: object) -> Source:
+    """The source that a step of a refusal makes. (Ibis calls functions of DuckDB that have newer names.)"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return eval(step, {"dv": dv, "ibis": ibis, **names})  # type: ignore[no-any-return]
+
+
+def test_a_misspelt_table_of_a_connection_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
+    connection = several(tmp_path / "own.duckdb")
+    connection.register("frames", FRAME)
+    with pytest.raises(ParameterError, match="the tables of this connection are: frames, visits, got vists") as refused:
+        dv.sources.duckdb(connection, "vists")
+    assert "did you mean visits?" in str(refused.value) and "CANARY" not in str(refused.value)
+    assert counted(dv.sources.duckdb(connection, "frames")) == [0, 1, 2]  # a table that is named can be opened
+    connection.close()
+    with pytest.raises(ParameterError, match="this cannot be read as a table"):
+        dv.sources.duckdb(connection, "visits")
+
+
+def test_an_empty_connection_says_that_it_has_no_table() -> None:
+    with pytest.raises(ParameterError, match="the tables of this connection are: no table"):
+        dv.sources.duckdb(duckdb.connect(), "visits")
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("stays", [0, 0, 1]), ("old.stays", [0, 0, 1]), ("own.old.stays", [0, 0, 1]), ("OLD.stays", [0, 0, 1]),
+        ("beside.trips", [1, 0, 0]), ("beside.main.trips", [1, 0, 0]), ("trips", [1, 0, 0]),
+    ],
+)  # fmt: skip
+def test_a_table_of_another_schema_or_database_is_opened_as_the_refusal_says(
+    table: str, found: list[int], tmp_path: Path
+) -> None:
+    connection = several(tmp_path / "own.duckdb")
+    with pytest.raises(ParameterError, match="of the schema that this connection is in") as refused:
+        dv.sources.duckdb(connection, table)
+    step = refused.value.next_step.removeprefix("give ")
+    assert counted(followed(step, connection=connection)) == found
+
+
+def test_a_table_of_another_schema_of_a_database_file_is_opened_as_the_refusal_says(tmp_path: Path) -> None:
+    path = tmp_path / "own.duckdb"
+    several(path).close()
+    for table in ("stays", "old.stays"):
+        with pytest.raises(ParameterError, match="of the schema that own.duckdb is in") as refused:
+            dv.sources.duckdb(path, table)
+        step = refused.value.next_step.removeprefix("give ")
+        assert counted(followed(step, path=path)) == [0, 0, 1]
+
+
+def test_a_table_whose_name_has_a_point_is_a_table(tmp_path: Path) -> None:
+    connection = several(tmp_path / "own.duckdb")
+    connection.execute('CREATE TABLE "old.stays" AS SELECT 1 AS x')
+    assert counted(dv.sources.duckdb(connection, "old.stays")) == [0, 1, 0]

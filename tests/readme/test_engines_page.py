@@ -6,7 +6,8 @@ import datetime
 import math
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
 from importlib.metadata import version
@@ -30,6 +31,8 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.privacy.unit import Unit
 from tests.engines import lake
+from tests.engines import server as there
+from tests.ledger.server import Server
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 TABLE = [line.split(" | ")[0].strip("| ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
@@ -61,6 +64,17 @@ def sql(query: str) -> Any:
 
 def backed(array: Any) -> pd.DataFrame:
     return pd.DataFrame({"x": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([array])))})
+
+
+@contextmanager
+def postgresql() -> Iterator[Server]:
+    server = Server()
+    try:
+        server.start()
+        yield server
+    finally:
+        there.close()
+        server.remove()
 
 
 def parquet(folder: Path, array: Any, **options: Any) -> Path:
@@ -130,6 +144,19 @@ def decimals(folder: Path) -> None:
     assert counts(backed(wide), NUMBERS) == [0, 1, 0, 0]
     refuses(pa.table({"x": wide}), NUMBERS, "cannot be counted")
     refuses(parquet(folder, wide), NUMBERS, "cannot be counted")
+    with postgresql() as server:
+        wide_there = f"CREATE TABLE v (x numeric(50, 3)); INSERT INTO v VALUES (1), ({'9' * 47})"
+        assert counts(there.table(server, wide_there, "v"), NUMBERS) == [0, 1, 0, 0]
+    with sqlite3.connect(folder / "d.db") as connection:
+        connection.execute("CREATE TABLE v (x DECIMAL(10, 2))")
+        connection.execute("INSERT INTO v VALUES (1), ('0.1')")
+        assert connection.execute("SELECT typeof(x) FROM v ORDER BY x").fetchall() == [("real",), ("integer",)]
+    connection.close()
+    opened = ibis.sqlite.connect(folder / "d.db")
+    held = sources.ibis(opened.table("v"))
+    assert counts(held, dv.Domain.intervals(["0", "1/10", "1/5", "2"], column="x")) == [0, 1, 1]
+    refuses(held, KEYS, "no keys and no users from a column of floats")
+    opened.disconnect()
     assert sql("typeof(1.5::DECIMAL(3, 1) + 1::DOUBLE)") == "DOUBLE"
 
 
@@ -228,6 +255,35 @@ def twice(folder: Path) -> None:
         assert [column[0] for column in alone.description or ()] == kept
 
 
+def untyped(folder: Path) -> None:
+    held, gaps = pa.nulls(2), pd.DataFrame({"x": pd.Series([None, None], dtype=object)})
+    for data in (pa.table({"x": held}), backed(held), parquet(folder, held)):
+        refuses(data, KEYS, "which has no type")
+    own = duckdb.connect()
+    own.execute("CREATE TABLE v AS SELECT NULL AS x")
+    refuses(sources.duckdb(own, "v"), KEYS, "which has no type")
+    assert counts(gaps, KEYS) == {}
+    one = pd.DataFrame({"x": pd.Series([None, "a"], dtype=object)})
+    assert [pa.types.is_null(pa.Table.from_pandas(frame).schema.field("x").type) for frame in (gaps, one)] == [
+        True,
+        False,
+    ]
+
+
+def shapes(folder: Path) -> None:
+    own = duckdb.connect()
+    own.execute("SET autoinstall_known_extensions = false")
+    own.execute("CREATE TABLE v (g GEOMETRY, x INTEGER)")
+    own.execute("INSERT INTO v VALUES (NULL, 1)")
+    assert counts(sources.duckdb(own, "v"), NUMBERS) == [0, 1, 0, 0]
+    refuses(sources.duckdb(own, "v"), dv.Domain.keys(column="g"), "a column of geometry")
+    with postgresql() as server:
+        held = there.table(server, "CREATE TABLE v (g point, x integer); INSERT INTO v VALUES ('(0, 1)', 1)", "v")
+        assert counts(held, NUMBERS) == [0, 1, 0, 0]
+        refuses(held, dv.Domain.keys(column="g"), "a column of geometry")
+        assert "ST_AsEWKB".lower() in str(ibis.to_sql(there.backend(server).table("v"))).lower()
+
+
 def bool8(folder: Path) -> None:
     held = pa.array([1, 0, 1], pa.int8()).cast(pa.bool8())
     path = parquet(folder, held)
@@ -308,6 +364,8 @@ ROWS: dict[str, Callable[[Path], None]] = {
     "folders `year=2020`": in_folders,
     "lengths of time": lengths,
     "a name that comes twice": twice,
+    "columns without a type": untyped,
+    "shapes (`GEOMETRY`, PostgreSQL's `point`)": shapes,
     "Arrow's bool8": bool8,
     "texts": texts,
     "objects in pandas": objects,
