@@ -71,6 +71,8 @@ class SubSession:
         self._number = entry.number
         self._source, self._unit, self._ledger, self._runner = source, unit, ledger, draws
         self._read: dict[int, Release] = {}  # answers by use, for they never change
+        self._used: dict[int, Use] = {}  # parameters and questions of uses, likewise
+        self._questions: dict[int, Question] = {}
         try:
             opened = entry.body["mechanism"]
             self._parameters = opening(opened["name"], opened["parameters"])
@@ -193,14 +195,25 @@ class SubSession:
             self._read[use.number] = read_back(content, Paid(self._number, use.number), self._ledger)
         return self._read[use.number]
 
+    def _use(self, record: Record) -> Use:
+        if record.number not in self._used:
+            parameters = record.body["mechanism"]["parameters"]
+            self._used[record.number] = self._parameters.use_from_parameters(parameters)
+        return self._used[record.number]
+
+    def _question(self, record: Record) -> Question:
+        if record.number not in self._questions:
+            self._questions[record.number] = Question.from_json(record.body["question"])
+        return self._questions[record.number]
+
     def _row(self, record: Record) -> Row:
         body, unread = record.body, ""
         question: Question | None = None
         use: Use | None = None
         release: Release | None = None
         try:
-            use = self._parameters.use_from_parameters(body["mechanism"]["parameters"])
-            question = Question.from_json(body["question"])
+            use = self._use(record)
+            question = self._question(record)
             release = self._answer(record) if record.status == "done" else None
         except UNREADABLE as refused:
             named = isinstance(refused, ReleaseFormat)

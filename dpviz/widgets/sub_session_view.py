@@ -219,9 +219,9 @@ class SubSessionModel(Follower):
 
     def _on_status(self, request: Request) -> Body:
         self._look()
-        self.state()
-        self._show()
-        return {"state": self.state()}
+        known = self.state()
+        self._show(known)
+        return {"state": known}
 
     def _on_show(self, request: Request) -> Body:
         number = messages.count(request.args["number"], "number")
