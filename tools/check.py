@@ -32,7 +32,7 @@ UNTIL = "DPVIZ_CHECK_UNTIL"
 """The variable that says to pytest when the time is up, in seconds since 1970."""
 
 NO_TESTS = 5
-"""What pytest exits with where files hold no test."""
+"""The exit code of pytest where files hold no test."""
 
 NOTHING = "nothing has changed since the last commit: `make check BASE=main` compares with another one"
 
