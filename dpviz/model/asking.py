@@ -21,7 +21,7 @@ from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Operand, Reading
 from dpviz.model.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
-from dpviz.model.domain import one_of
+from dpviz.model.domain import each_of, one_of
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, inside, length, outside
 from dpviz.model.marginals import Grid, Marginal, of_columns
@@ -600,10 +600,7 @@ class _Asked:
             raise DomainError.of(
                 "a list of something else", "labels must be public texts and numbers", "write them out"
             )
-        named = [
-            one_of(label, lambda one, name: answer.query_point(reading, one), f"label {place}")
-            for place, label in enumerate(labels, 1)
-        ]
+        named = each_of(labels, lambda one, name: answer.query_point(reading, one))
         seen: dict[Any, int] = {}
         for place, point in enumerate(named, 1):
             if point in seen:

@@ -1564,6 +1564,13 @@ def one_of(value: object, read: Callable[[Any, str], Read], name: str) -> Read:
     raise refused
 
 
+def each_of(labels: Sequence[Any], read: Callable[[Any, str], Read]) -> list[Read]:
+    """Read each of a list of labels. The refusal of a single label says what it is, as that of `release[label]`."""
+    if len(labels) == 1:
+        return [read(labels[0], "a label")]
+    return [one_of(label, read, f"label {place} of {len(labels)}") for place, label in enumerate(labels, 1)]
+
+
 def _needed(rule: str) -> str:
     """`a finite number`, of a rule that a number must meet."""
     return rule.partition(" must be ")[2] or "a number or a text"

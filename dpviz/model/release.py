@@ -25,7 +25,7 @@ from dpviz.model.answers.reading import Among, Values
 from dpviz.model.answers.values import listed, value_columns
 from dpviz.model.asking import Askable, Subject
 from dpviz.model.derived import Paid, marked, told
-from dpviz.model.domain import one_of
+from dpviz.model.domain import each_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
@@ -506,7 +506,7 @@ class Release(Askable):
             raise DomainError.of(kind_of(labels), "labels are given in a list", "write release.many([1, 2])")
         points = self.answer.points_of_labels(self.reading, labels)
         if points is None:
-            points = [one_of(label, self._point, f"label {place}") for place, label in enumerate(labels, 1)]
+            points = each_of(labels, self._point)
         return self._read(points, reader)
 
     def _point(self, label: object, name: str = "a label") -> Any:

@@ -515,7 +515,11 @@ def test_labels_in_a_table_are_escaped() -> None:
 
 BAD: dict[str, tuple[Callable[[Release], Any], type[Exception], str]] = {
     "empty": (lambda release: release.sum([]), DomainError, "at least one label"),
-    "unknown": (lambda release: release.sum([0, 77]), DomainError, "label 2"),
+    "unknown": (lambda release: release.sum([0, 77]), DomainError, "label 2 of 2 must be one of .*, got int"),
+    "unknown alone": (lambda release: release.sum(77), DomainError, "a label must be one of .*, got 77"),
+    "unknown whole": (lambda release: release.share([0], 77), DomainError, "a label must be one of .*, got 77"),
+    "unknown other": (lambda release: release.difference(0, [77]), DomainError, "a label must be one of .*, got 77"),
+    "unknown value": (lambda release: release.many([77]), DomainError, "a label must be one of .*, got 77"),
     "twice": (lambda release: release.sum([0, 1, 0]), DomainError, "labels 1 and 3"),
     "reversed": (lambda release: release.range(3, 1), DomainError, "must not be reversed"),
     "one of many": (lambda release: release.range([0, 99], [1, 99]), DomainError, "got another one in a list"),
