@@ -410,7 +410,7 @@ class SessionModel(Follower):
 
     def _level(self, said: str) -> Fraction:
         """How often an interval may fail, where a plan sheet has that level."""
-        beta = rational(said, "beta")
+        beta = typed(said, "beta")
         if beta not in BETAS:
             raise Forbidden.sent("beta must be one of the sheet's", text(beta))
         return beta
