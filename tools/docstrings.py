@@ -32,7 +32,7 @@ NEVER_RAISE = (
     "PayWhatYouGet.left",
     "Parts.left",
     "ReleaseInterrupted",
-    "View.answer",
+    "WidgetView.answer",
     "add_listener",
 )
 """Calls that refuse no argument: they look at none before they are called back, take what our own calls hand them, or

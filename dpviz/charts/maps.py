@@ -118,7 +118,7 @@ def check_room(down: Domain, across: Domain) -> None:
         )
 
 
-def picture(table: Table, colours: Palette, wide: int) -> Picture:
+def picture(table: MapData, colours: Palette, wide: int) -> Picture:
     """A table of two columns as a map."""
     drawn = _Map(table, colours, wide)
     title, sentences = table.title, [table.promise, *drawn.sentences]
@@ -163,7 +163,7 @@ Cell: TypeAlias = tuple[int | Fraction | Between, Any, Any]
 
 
 @dataclass(frozen=True)
-class Table:
+class MapData:
     """The data of a map, wherever it came from. Public throughout.
 
     down, across   the column that goes down and the one that goes across
@@ -199,12 +199,12 @@ class Table:
         return f"to {reach(Fraction(value))}{'%' if self.shares else ''}"
 
 
-def of_release(release: Release, beta: Fraction, axes: tuple[Domain, Domain] | None = None) -> Table:
+def of_release(release: Release, beta: Fraction, axes: tuple[Domain, Domain] | None = None) -> MapData:
     """A release over two columns, or a marginal of one over more."""
     down, across = _axes(release, None) if axes is None else axes
     cells = _cells(release, None if axes is None else [one.columns[0] for one in axes], beta)
     rows, columns = (totals(release.marginal([one.columns[0]], beta=beta)) for one in (down, across))
-    return Table(
+    return MapData(
         down,
         across,
         cells,
@@ -258,7 +258,7 @@ def _cells(release: Release, columns: Sequence[str] | None, beta: Fraction) -> l
 class _Map:
     """Where everything stands, in pixels."""
 
-    def __init__(self, table: Table, colours: Palette, wide: int) -> None:
+    def __init__(self, table: MapData, colours: Palette, wide: int) -> None:
         self.table, self.colours, self.wide = table, colours, wide
         self.down, self.across = table.down, table.across
         self.ink = colours.release if table.teaching is None else colours.public

@@ -6,7 +6,7 @@ from dpviz.boundary import plain_arguments
 from dpviz.charts.canvas import Picture, refused, width_of
 from dpviz.charts.counts import check_bars, with_bars
 from dpviz.charts.derived import PERCENT, counts_of, is_known, seed_of, sentences_of
-from dpviz.charts.maps import Table, alike, check_room, named, picture, totals
+from dpviz.charts.maps import MapData, alike, check_room, named, picture, totals
 from dpviz.charts.marks import Bars
 from dpviz.charts.panels import Counts
 from dpviz.charts.theme import Palette, Theme, palette
@@ -111,7 +111,7 @@ def _map(marginal: Marginal, colours: Palette, width: int) -> Picture:
     told = "" if shares else alike(cells, marginal[0].nouns, marginal[0].beta, bool(marginal[0].limits))
     asked = [] if shares else [marginal.asked([one], marginal[0].among) for one in marginal.columns]
     sums = [totals(one) for one in asked if one is not None] or [[], []]
-    table = Table(
+    table = MapData(
         down,
         across,
         cells,

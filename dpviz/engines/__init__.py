@@ -10,9 +10,9 @@ pandas with the digests of `digests.py`. CSV files are read by a rule of our own
 Sparse counts in an SQL engine are counted while they are drawn from (`StreamedCounts` in `model/statistic.py`):
 Stability, PureSparse and KeyCount take them batch by batch and keep no more than the answer and a batch; all others
 take all of them, ascending. PureSparse draws for every bin as if it were empty before the first batch comes, and
-strikes out those that are met (`Contest` in `noise/order.py`; a second pass has a chance below 10^-13). Nobody compares
-all labels of such batches: the engine groups by whole numbers and texts alone, texts that it would merge are refused
-when the source is made and asked about before each query, and a bin that would be shown twice ends the release
+strikes out those that are met (`StreamedContest` in `noise/order.py`; a second pass has a chance below 10^-13). Nobody
+compares all labels of such batches: the engine groups by whole numbers and texts alone, texts that it would merge are
+refused when the source is made and asked about before each query, and a bin that would be shown twice ends the release
 (`occupied.py`). Teaching sorts first (`Statistic.settled`), so that a seed gives one draw whatever the engine's order.
 """
 

@@ -35,7 +35,7 @@ from dpviz.engines.reading import (
     over,
     under,
 )
-from dpviz.engines.steps import Scale
+from dpviz.engines.steps import SumScale
 from dpviz.engines.written import AROUND, LONGEST, PLAIN, Marks
 from dpviz.model import times
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
@@ -50,7 +50,7 @@ DOUBLE: Final = np.dtype(np.float64)
 HALF: Final = np.dtype(np.float16)
 
 
-class Read(ABC):
+class ColumnExpressions(ABC):
     """A column as an engine needs it. Every expression is null where the value has no place."""
 
     value: Any
@@ -84,7 +84,9 @@ class Read(ABC):
         """The float of 64 bits that is nearest to the number, null where there is none."""
 
 
-def read(value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None, half: bool = False) -> Read:
+def read(
+    value: Any, kind: str, numbers: TextNumbers | None = None, odd: Any = None, half: bool = False
+) -> ColumnExpressions:
     """Read a column of a table as its declared kind says; of texts, `numbers` are the numbers that stand in them.
 
     odd   where values were read when the table was opened: whether one was there and could not be read
@@ -213,7 +215,7 @@ def numbers_for(domain: Domain) -> str:
 
 
 def assign_bins(
-    domain: Domain, columns: Mapping[str, Read], numbers: str, fallback: Sequence[int] | None = None
+    domain: Domain, columns: Mapping[str, ColumnExpressions], numbers: str, fallback: Sequence[int] | None = None
 ) -> Any:
     """The bin of each row in a declared domain; of a row without a bin in some column, with the one in `fallback`."""
     places = []
@@ -238,7 +240,7 @@ def _joined(places: Sequence[tuple[Any, int]], numbers: str) -> tuple[Any, int]:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TextColumn(Read):
+class TextColumn(ColumnExpressions):
     """Texts, compared by code point; and the numbers that stand in them, where a question reads these.
 
     odd  whether a value was there that has no text; None where the column never was one of objects
@@ -273,7 +275,7 @@ class TextColumn(Read):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class NumberColumn(Read):
+class NumberColumn(ColumnExpressions):
     """Integers or floats of a NumPy type; NaN is null, floats may be infinite.
 
     raw  the column as it lies, NaN among it: no engine finds NaN both at least one number and below another
@@ -442,7 +444,7 @@ class NumberColumn(Read):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class TextNumbers(Read):
+class TextNumbers(ColumnExpressions):
     """The numbers that stand in a column of texts, by the rule of `reading.text_number`.
 
     present  whether there is a text
@@ -608,7 +610,7 @@ def alone(domain: IntegerDomain | IntervalDomain | TimeDomain) -> bool:
     return {under(domain), over(domain), missing(domain), malformed(domain)} == {NONE}
 
 
-def with_steps(rows: Any, scale: Scale) -> Any:
+def with_steps(rows: Any, scale: SumScale) -> Any:
     """The rows with a column `steps` in place of `value`: `steps.steps_of` in SQL. No value may be null."""
     low, high, rate, half, parts = (
         ibis.literal(repr(one)).cast("float64") for one in (scale.low, scale.high, scale.rate, scale.half, scale.parts)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import ibis
 
-from dpviz.engines.columns import WIDE, Read, alone, matched, number, search, whole
+from dpviz.engines.columns import WIDE, ColumnExpressions, alone, matched, number, search, whole
 from dpviz.engines.reading import NONE, as_written, missing, over, under
 from dpviz.errors import DomainError
 from dpviz.exact import text
@@ -62,7 +62,7 @@ def _div(value: Any, by: Any) -> Any:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Decimals(Read):
+class Decimals(ColumnExpressions):
     """Decimals of one type.
 
     raw     the column as it lies

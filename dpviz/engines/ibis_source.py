@@ -28,9 +28,20 @@ from dpviz.engines.columns import (
 from dpviz.engines.decimals import MOST_PLACES, Decimals, scaled
 from dpviz.engines.files import Opened
 from dpviz.engines.parquet_types import UNTYPED
-from dpviz.engines.queries import Columns, DuckDB, Engine, Polars, Rows, Spark, answers, ask, columns_now, operation
+from dpviz.engines.queries import (
+    DuckDB,
+    Engine,
+    IntegerColumns,
+    Polars,
+    Rows,
+    Spark,
+    answers,
+    ask,
+    columns_now,
+    operation,
+)
 from dpviz.engines.schema import Declared, Schema, called, declared
-from dpviz.engines.steps import Scale
+from dpviz.engines.steps import SumScale
 from dpviz.engines.written import PLAIN, Marks
 from dpviz.errors import DomainError, EngineGone, ParameterError, ReleaseFailed, SchemaError
 from dpviz.files import InUse
@@ -508,7 +519,7 @@ def asked(
         rows = rows.semi_join(_in_part(chosen, question, lambda touched: text("user", touched)), "user")
     if total is not None:
         rows = present(rows)
-        rows = rows if "steps" in rows.columns else with_steps(rows, Scale.of(total))
+        rows = rows if "steps" in rows.columns else with_steps(rows, SumScale.of(total))
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
     elif unit.is_row:
         counts = rows.group_by(*items_of(rows)).agg(count=rows.count())
@@ -677,12 +688,12 @@ def _numbered(question: Question, need: Need) -> bool:
     return not isinstance(need, Top) and question.domain.declared and numbers_for(question.domain) == "int64"
 
 
-def _statistic(held: Hidden[Columns | Rows], question: Question, need: Need) -> Statistic | None:
+def _statistic(held: Hidden[IntegerColumns | Rows], question: Question, need: Need) -> Statistic | None:
     """The statistic that the rows hold, or None where they cannot be what was asked."""
     domain, rows = question.domain, held.take()
     if need in (StatisticKind.ONES, StatisticKind.BITS):
         return _of_table(rows, len(domain.factors), need)
-    if isinstance(rows, Columns):
+    if isinstance(rows, IntegerColumns):
         return _of_columns(rows, question)
     found = counted(rows, question, ordered=isinstance(need, Top))
     if found is None:
@@ -723,7 +734,7 @@ def _of_table(rows: Any, columns: int, need: Need) -> Statistic | None:
     return RecordBits(columns, np.ascontiguousarray(packed[:, : -(-columns // 8)]))
 
 
-def _of_columns(columns: Columns, question: Question) -> Statistic | None:
+def _of_columns(columns: IntegerColumns, question: Question) -> Statistic | None:
     """Dense counts from columns of whole numbers; None where these are not different labels and possible counts."""
     labels, counts = columns
     if len(labels) != len(counts) or not all_possible(counts, question):

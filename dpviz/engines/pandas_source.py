@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
 from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
-from dpviz.engines.reading import NONE, WIDE, Bins, Located, Reading, read, read_written
+from dpviz.engines.reading import NONE, WIDE, Bins, ColumnReading, Located, read, read_written
 from dpviz.engines.schema import Declared, Schema, called, declared, formats_of
-from dpviz.engines.steps import Scale, steps_of
+from dpviz.engines.steps import SumScale, steps_of
 from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a
@@ -141,10 +141,10 @@ class PandasSource(Unstored, Source):
             tick(len(names) + 1, len(names) + 1)
         return counts
 
-    def _read(self, name: str) -> Reading:
+    def _read(self, name: str) -> ColumnReading:
         cells = self._cells.take()
         cell = cells[name]
-        if not isinstance(cell, Reading):
+        if not isinstance(cell, ColumnReading):
             format = self._formats.get(name)
             cell = read(cell, self._schema.read_as(name)) if format is None else read_written(cell, format)
             cells[name] = cell
@@ -173,7 +173,7 @@ class PandasSource(Unstored, Source):
         if isinstance(question.aggregate, Sum):
             column = self._read(question.aggregate.column)
             values, there = column.floats
-            steps = column.with_decimals(steps_of(values, Scale.of(question.aggregate)), question.aggregate)
+            steps = column.with_decimals(steps_of(values, SumScale.of(question.aggregate)), question.aggregate)
             bins = np.where(there, bins, NONE)
             if unit.is_row:
                 return sum_rows(bins, steps, size)

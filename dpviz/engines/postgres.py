@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.engines import queries
-from dpviz.engines.queries import BATCH, FAILED, Columns, Engine, Piece, Rows
+from dpviz.engines.queries import BATCH, FAILED, Engine, IntegerColumns, Piece, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -115,10 +115,10 @@ class Postgres(Engine):
         finally:
             self._running = False
 
-    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+    def columns(self, query: Any, stopped: threading.Event) -> IntegerColumns | Rows:
         found = self.table(query, stopped)
         if len(found) == 2 and all(isinstance(column, np.ndarray) for column in found):
-            return Columns(*found)
+            return IntegerColumns(*found)
         return cast(Rows, found)
 
     def table(self, query: Any, stopped: threading.Event) -> list[NDArray[Any]] | Rows:

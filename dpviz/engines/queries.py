@@ -36,7 +36,7 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 """The result, unchecked."""
 
 
-class Columns(NamedTuple):
+class IntegerColumns(NamedTuple):
     """The result where both columns are whole numbers of at most 64 bits, none of them missing; else unchecked."""
 
     labels: NDArray[Any]
@@ -164,7 +164,7 @@ class Engine(Unstored):
         """Run a prepared query to its end."""
         return [tuple(row.values()) for row in self._backend.to_pyarrow(query).to_pylist()]
 
-    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+    def columns(self, query: Any, stopped: threading.Event) -> IntegerColumns | Rows:
         """The same for numbered bins. As arrays where the engine has a way to give them, which is many times faster."""
         return self.rows(query, stopped)
 
@@ -226,9 +226,13 @@ class DuckDB(Engine):
         rows: Rows = self._fetched(query, stopped, lambda found: found.fetchall())
         return rows
 
-    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+    def columns(self, query: Any, stopped: threading.Event) -> IntegerColumns | Rows:
         found = self.table(query, stopped)
-        return Columns(*found) if len(found) == 2 and isinstance(found[0], np.ndarray) else self.rows(query, stopped)
+        return (
+            IntegerColumns(*found)
+            if len(found) == 2 and isinstance(found[0], np.ndarray)
+            else self.rows(query, stopped)
+        )
 
     def table(self, query: Any, stopped: threading.Event) -> list[NDArray[Any]] | Rows:
         found = self._fetched(query, stopped, lambda found: found.fetchnumpy())

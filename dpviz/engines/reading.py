@@ -53,7 +53,7 @@ WIDE: Final = 2**64
 """Bins of a domain of at most this size are uint64; beyond, they are whole numbers of any size as objects."""
 
 
-class Reading(Unstored, ABC):
+class ColumnReading(Unstored, ABC):
     """A column as the engine needs it."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Reading(Unstored, ABC):
         A text that cannot be written to a file is no user, as it is no key: SQL engines cannot hold it."""
 
 
-def read(values: Any, kind: str) -> Reading:
+def read(values: Any, kind: str) -> ColumnReading:
     """Read a column's array (NumPy's, or one of pandas' own) as its declared kind says."""
     dtype = values.dtype
     if kind == "time":
@@ -238,7 +238,7 @@ def _of_strings(values: Any, kind: str) -> Listed:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Numbers(Reading):
+class Numbers(ColumnReading):
     """Integers or floats. Floats may be infinite; where `missing` is true the value has no meaning.
 
     malformed  where values were read from texts: those that are there and could not be read, `missing` among the others
@@ -517,7 +517,7 @@ Plain: TypeAlias = str | Fraction | float | UnreadValue
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Listed(Reading):
+class Listed(ColumnReading):
     """A column as codes into its distinct values; NONE where the value is missing.
 
     in_order  whether all values are texts that can be written to a file, each once and by code points

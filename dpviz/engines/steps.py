@@ -22,7 +22,7 @@ from dpviz.model.aggregate import Sum
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SumScale:
     """The public numbers of a sum, as floats.
 
     low, high  the ends
@@ -37,7 +37,7 @@ class Scale:
     parts: float
 
     @classmethod
-    def of(cls, total: Sum) -> Scale:
+    def of(cls, total: Sum) -> SumScale:
         """The scale of a sum: each of its numbers as the nearest float; `half` and `parts` exactly."""
         step = total.step
         return cls(
@@ -45,7 +45,7 @@ class Scale:
         )
 
 
-def steps_of(values: NDArray[np.float64], scale: Scale) -> NDArray[np.int64]:
+def steps_of(values: NDArray[np.float64], scale: SumScale) -> NDArray[np.int64]:
     """The steps of each value. None may be NaN."""
     cut = np.minimum(np.maximum(values, scale.low), scale.high)
     below = np.floor(cut * scale.rate)

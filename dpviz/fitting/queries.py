@@ -23,13 +23,13 @@ LARGEST = 200
 
 
 @dataclass(frozen=True)
-class Queries:
+class NoisyQueries:
     """Linear queries over bins, with the variance of the noise on each answer.
 
     rows       one weight for each bin, in each query
     variances  of each answer's noise, in any common unit; nothing means 1 everywhere
 
-    >>> grades = Queries(((1, 1, 1, 1, 1), (1, 1, 1, 1, 0), (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 1, 0, 0),
+    >>> grades = NoisyQueries(((1, 1, 1, 1, 1), (1, 1, 1, 1, 0), (1, 0, 0, 0, 0), (0, 1, 0, 0, 0), (0, 0, 1, 0, 0),
     ...     (0, 0, 0, 1, 0), (0, 0, 0, 0, 1)))                               # all, passed, A, B, C, D, F
     >>> grades.add_or_remove, grades.replace_one
     (Fraction(3, 1), Fraction(3, 1))

@@ -39,7 +39,7 @@ from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.alp import SEED_BYTES, climbed, coded, merged, project, rounded
 from dpviz.noise.bits import Bits
-from dpviz.noise.flips import Flips, chance_for
+from dpviz.noise.flips import FlipSampler, chance_for
 from dpviz.privacy.conversion import STEP
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -274,7 +274,7 @@ def sketch(
     tick: Tick | None = None,
 ) -> tuple[bytes, NDArray[np.uint8]]:
     """A fresh public seed, and the bits of all columns. How many values there are, and how large, changes nothing."""
-    seed, flips = bits.take(SEED_BYTES), Flips(plan.ones, plan.places)
+    seed, flips = bits.take(SEED_BYTES), FlipSampler(plan.ones, plan.places)
     columns = plan.hashes(seed)
     keys, values = merged(coded(labels, seed, numbered=numbered), values)
     if plan.halves == 1:

@@ -27,7 +27,7 @@ from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind,
 from dpviz.noise import sparse_strict
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale
-from dpviz.noise.order import Contest, Heavy
+from dpviz.noise.order import Heavy, StreamedContest
 from dpviz.noise.uniform import uniform
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
@@ -302,7 +302,7 @@ class PureSparseBound(Bound):
 
     def _draw_passing(self, statistic: SparseCounts, heavy: Heavy, bits: Bits) -> SparseTable:
         """While the occupied bins pass by; a second time, all at once, in the rare case that says so."""
-        contest = Contest(heavy, bits)
+        contest = StreamedContest(heavy, bits)
 
         def meet(batch: Batch) -> None:
             noisy = self.noise.add(batch.counts, bits, "exact", low=0, high=self.n)

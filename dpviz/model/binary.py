@@ -45,7 +45,7 @@ CHECKSUM: Final = 32
 
 
 @dataclass(frozen=True)
-class File:
+class BinaryFile:
     """The content of a binary file.
 
     body    the release as JSON has it, but for the columns of its answer; all of it where there are none
@@ -89,7 +89,7 @@ def is_binary(content: bytes) -> bool:
     return content.startswith(MAGIC)
 
 
-def opened(content: bytes) -> File:
+def opened(content: bytes) -> BinaryFile:
     """The content of a binary file; its columns are not copied. Raises ReleaseFormat where it is truncated, altered, or
     of another version."""
     if len(content) < FIRST.size + CHECKSUM:
@@ -114,7 +114,7 @@ def opened(content: bytes) -> File:
         ) from None
 
 
-def _read(content: bytes, length: int) -> File:
+def _read(content: bytes, length: int) -> BinaryFile:
     written = content[FIRST.size : FIRST.size + length]
     header = json.loads(written)
     body, described = header["release"], header["columns"]
@@ -126,7 +126,7 @@ def _read(content: bytes, length: int) -> File:
             raise ReleaseFormat.damaged(
                 "nothing but padding follows the header of a binary release without columns", "other bytes"
             )
-        return File(body, None)
+        return BinaryFile(body, None)
     columns = {name: _column(content, _aligned(start), end, one) for name, one in described.items()}
     offsets = _offsets(list(columns.values()))
     if [one["offset"] for one in described.values()] != offsets[:-1] or _aligned(start) + offsets[-1] != end:
@@ -138,7 +138,7 @@ def _read(content: bytes, length: int) -> File:
     if any(any(content[at + size : next_]) for at, size, next_ in zip(used, sizes, used[1:], strict=False)):
         raise ReleaseFormat.damaged("there are zeros between the columns of a binary release", "other bytes")
     answer = {name: value for name, value in body["answer"].items() if name != "kind"}
-    return File(body, Packed(answer, columns))
+    return BinaryFile(body, Packed(answer, columns))
 
 
 def _column(content: bytes, start: int, end: int, described: Mapping[str, Any]) -> NDArray[Any]:

@@ -783,7 +783,7 @@ class Release(Askable):
         """
         body, answer = self.to_json(), self.answer.to_json()
         # an answer in a form that is no longer written stays as it was, so that it is saved as the same JSON again
-        return binary.File(body, self.answer.pack() if body["answer"] == answer else None).to_bytes()
+        return binary.BinaryFile(body, self.answer.pack() if body["answer"] == answer else None).to_bytes()
 
     @single_arguments
     def save(self, path: str | Path) -> Path:

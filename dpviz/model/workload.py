@@ -127,9 +127,9 @@ class Workload:
         return rows
 
     @cached_property
-    def matrix(self) -> least_squares.Queries:
+    def matrix(self) -> least_squares.NoisyQueries:
         """The queries over groups of bins, with noise of one variance on each: what is fitted by least squares."""
-        return least_squares.Queries(tuple(tuple(row) for row in self.rows.tolist()))
+        return least_squares.NoisyQueries(tuple(tuple(row) for row in self.rows.tolist()))
 
     def weights(self, group_weights: Sequence[int | Fraction]) -> tuple[Fraction, ...]:
         """How much each answer counts in the least-squares value of a query with these weights of groups."""

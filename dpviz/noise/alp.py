@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import whole
 from dpviz.noise.bits import Bits
-from dpviz.noise.flips import Flips
+from dpviz.noise.flips import FlipSampler
 from dpviz.noise.order import uniform_below
 from dpviz.noise.table import Tick
 
@@ -244,7 +244,7 @@ def climbed(values: NDArray[np.int64], rungs: NDArray[np.int64], shift: int, bit
 
 
 def project(
-    keys: Keys, levels: NDArray[np.int64], columns: Columns, flips: Flips, bits: Bits, tick: Tick | None = None
+    keys: Keys, levels: NDArray[np.int64], columns: Columns, flips: FlipSampler, bits: Bits, tick: Tick | None = None
 ) -> Packed:
     """The embedding, one row of packed bits for each column, all of them flipped with the chance of `flips`.
 

@@ -22,7 +22,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Decay, integer, log_bounds
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import two_sided_geometric
-from dpviz.noise.table import Law, Sampler, Table, Tick, integers, pieces
+from dpviz.noise.table import Law, Sampler, SamplingTable, Tick, integers, pieces
 from dpviz.noise.uniform import uniform
 
 SamplerKind = Literal["geosample", "fastsample"]
@@ -308,4 +308,4 @@ class FiniteSampler:
 
 @lru_cache(maxsize=32)
 def _coin(g: int) -> Sampler:
-    return Sampler([Table(_Coin(g))])
+    return Sampler([SamplingTable(_Coin(g))])

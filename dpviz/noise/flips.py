@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpviz.errors import ParameterError
 from dpviz.exact import whole
 from dpviz.noise.bits import Bits
-from dpviz.noise.table import PIECE, Law, Table, Tick, pieces
+from dpviz.noise.table import PIECE, Law, SamplingTable, Tick, pieces
 
 MOST_PLACES = 16
 """A chance has at most so many binary places."""
@@ -62,14 +62,14 @@ class EightFlips(Law):
         return 0, [self.cdf(value, fraction_bits)[0] for value in range(255)], 1
 
 
-class Flips:
+class FlipSampler:
     """Draws bits that are ones with chance ones / 2^places.
 
     Raises ParameterError for a chance of 0 or 1, or one of more than 16 places.
     """
 
     def __init__(self, ones: int, places: int) -> None:
-        self._table = Table(EightFlips(ones, places))
+        self._table = SamplingTable(EightFlips(ones, places))
 
     def draw(self, size: int, bits: Bits, tick: Tick | None = None) -> NDArray[np.uint8]:
         """Draw bytes of independent bits."""

@@ -24,7 +24,7 @@ from dpviz.exact import Decay, Enclosure, exp_bounds, positive, text
 from dpviz.noise.bits import Bits
 from dpviz.noise.coin import flip
 from dpviz.noise.geometric import WIDEST, two_sided_geometric
-from dpviz.noise.table import Law, Sampler, Table
+from dpviz.noise.table import Law, Sampler, SamplingTable
 
 WIDEST_TABLE = 256
 """Noise of a larger standard deviation is drawn by rejection."""
@@ -57,7 +57,7 @@ def discrete_gaussian(variance: Fraction) -> Sampler:
             text(variance), f"the variance of the noise must be at most 2^{2 * (WIDEST.bit_length() - 1)}", "raise rho"
         )
     if variance <= WIDEST_TABLE**2:
-        return Sampler([Table(GaussianLaw(variance))])
+        return Sampler([SamplingTable(GaussianLaw(variance))])
     return Sampler([Rejection(variance)])
 
 
@@ -128,7 +128,7 @@ def _fixed(nats: Fraction, places: int) -> tuple[int, int]:
     return least, min((1 << places) - 1, -(-(high.numerator << places) // high.denominator))
 
 
-class Rejection(Table):
+class Rejection(SamplingTable):
     """Draws by rejection from discrete Laplace noise: about four in three are needed, whatever the variance."""
 
     def __init__(self, variance: Fraction) -> None:

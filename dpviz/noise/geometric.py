@@ -14,7 +14,7 @@ from functools import lru_cache
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, up
 from dpviz.noise.fixed import power, powers
-from dpviz.noise.table import Law, Sampler, Table
+from dpviz.noise.table import Law, Sampler, SamplingTable
 
 BASE = 512
 """The base of the digits of wide noise."""
@@ -41,10 +41,10 @@ def two_sided_geometric(decay: Decay) -> Sampler:
     step = 1
     while scale > WIDEST_TABLE:
         # One digit: R - R' in units of `step`, independent of the digits above.
-        tables.append(Table(Remainder(decay, step), step))
+        tables.append(SamplingTable(Remainder(decay, step), step))
         step *= BASE
         scale /= BASE
-    tables.append(Table(TwoSided(decay, step), step))
+    tables.append(SamplingTable(TwoSided(decay, step), step))
     return Sampler(tables)
 
 

@@ -6,8 +6,8 @@ geometric number, as the law has no memory; which bins they are is a uniform set
 next lower one is opened, whose newcomers have exactly its value. The law does not depend on the level, only the work
 does.
 
-`Heavy.keep` is for bins that are known all at once. `Contest` is the same law for bins that are met one after the other
-and forgotten.
+`Heavy.keep` is for bins that are known all at once. `StreamedContest` is the same law for bins that are met one after
+the other and forgotten.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpviz.exact import Decay, exp_bounds, log_bounds, log_factorial_bounds
 from dpviz.noise.bits import Bits
 from dpviz.noise.fixed import power
 from dpviz.noise.geometric import BASE, WIDEST_TABLE, check_scale, two_sided_geometric
-from dpviz.noise.table import PIECE, Law, Sampler, Table
+from dpviz.noise.table import PIECE, Law, Sampler, SamplingTable
 
 GUARD = 64
 """Binary places beyond the random bits revealed, for the rounding of a walk over a binomial law."""
@@ -192,10 +192,10 @@ def geometric(decay: Decay) -> Sampler:
     check_scale(decay)
     tables, step, scale = [], 1, scale_of(decay)
     while scale > WIDEST_TABLE:
-        tables.append(Table(Digit(decay, step), step))
+        tables.append(SamplingTable(Digit(decay, step), step))
         step *= BASE
         scale /= BASE
-    tables.append(Table(OneSided(decay, step), step))
+    tables.append(SamplingTable(OneSided(decay, step), step))
     return Sampler(tables)
 
 
@@ -431,7 +431,7 @@ def _cut(rivals: NDArray[np.int64], wanted: int) -> int:
 # ---------------------------------------------------------------- the same while bins pass by
 
 
-class Contest:
+class StreamedContest:
     """`Heavy.keep` for bins that are not empty and come in batches, in any order, each bin once.
 
     Before the first comes, every bin of the domain has a draw as if it were empty. Those that reach a public level are

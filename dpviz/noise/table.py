@@ -67,7 +67,7 @@ class Law(Protocol):
         ...
 
 
-class Table:
+class SamplingTable:
     """One law, times a constant `step`, ready to be drawn from.
 
     With v the first 64 bits of U, U >= F(z) for certain where upper < v, U < F(z) for certain where v < lower.
@@ -212,7 +212,7 @@ class _TooClose(Exception):
 class Sampler:
     """Draws from a sum of independent tables; one table is the usual sum."""
 
-    def __init__(self, parts: Sequence[Table]) -> None:
+    def __init__(self, parts: Sequence[SamplingTable]) -> None:
         self.parts = tuple(parts)
 
     def draw(self, size: int, bits: Bits, tick: Tick | None = None) -> NDArray[np.int64]:

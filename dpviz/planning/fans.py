@@ -95,7 +95,7 @@ class Fanned:
 
     def to_json(self) -> dict[str, Any]:
         """The whole sheet as the page gets it; see widgets/PROTOCOL.md."""
-        part = Part.of(self, Points())
+        part = PartialSheet.of(self, Points())
         for _ in part.rest():
             pass
         return part.shown
@@ -107,7 +107,7 @@ def key_of(sheet: Any, *more: Hashable) -> Hashable:
 
 
 @dataclass
-class Part:
+class PartialSheet:
     """A sheet as far as it is there.
 
     shown    what the page gets: of each fan None where a point is to come
@@ -121,7 +121,7 @@ class Part:
     _tail: bool = True
 
     @classmethod
-    def of(cls, sheet: Fanned, points: Points) -> Part:
+    def of(cls, sheet: Fanned, points: Points) -> PartialSheet:
         """The head, the point on show, and what is known of the fans."""
         spots = sheet.fans()
         fans: dict[str, list[Point | None]] = {

@@ -16,7 +16,7 @@ from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
-from dpviz.session.runner import Paid
+from dpviz.session.runner import PaymentOutcome
 from dpviz.session.running import Running
 from dpviz.session.stale import before_a_charge
 
@@ -37,7 +37,7 @@ class Charge:
             found = self.ledger.find(self.key)
         return found is not None and found.status == "done"
 
-    def pay(self, running: Running) -> Paid:
+    def pay(self, running: Running) -> PaymentOutcome:
         def admit(state: Mapping[str, str]) -> dict[str, str]:
             after = self._admit(state)
             running.charging()
@@ -46,22 +46,22 @@ class Charge:
         wanted = running.wanted
         entry = self.ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
         if entry.status != "done":
-            return Paid(entry.number)
+            return PaymentOutcome(entry.number)
         with before_a_charge():
-            return Paid(entry.number, stored=self.ledger.answer(entry.number))
+            return PaymentOutcome(entry.number, stored=self.ledger.answer(entry.number))
 
     def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
         price = self._bound.price
         self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
         return accountant.charge(state, price.loss, price.zcdp_steps)
 
-    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
         self.ledger.finish(paid.number, content)
 
-    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+    def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
         self.ledger.close(paid.number, outcome)
 
-    def renew(self, paid: Paid) -> None:
+    def renew(self, paid: PaymentOutcome) -> None:
         self.ledger.renew(paid.number)
 
     def _body(self) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class Raised(Protocol):
 
 
 @dataclass(frozen=True)
-class Record:
+class ChargeRecord:
     """The total charged so far, where that is kept.
 
     name       of the record; empty where none is kept
@@ -143,7 +143,7 @@ class Custody(ABC):
         """The remaining balance, and an empty text; where nobody answers, what was left at the time in the text."""
 
     @abstractmethod
-    def record(self, last: int) -> Record:
+    def record(self, last: int) -> ChargeRecord:
         """The record as it is now, with so many of its latest entries."""
 
     @abstractmethod

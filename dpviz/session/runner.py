@@ -39,7 +39,7 @@ RENEW_EVERY = 40.0
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class PaymentOutcome:
     """The result of a payment: an entry, the use of it where it is open for many, and the answer where there is one."""
 
     number: int
@@ -66,22 +66,22 @@ class Payment(Protocol):
         """Whether there is an answer that was paid for. That needs no engine, and is free."""
         ...
 
-    def pay(self, running: Running) -> Paid:
+    def pay(self, running: Running) -> PaymentOutcome:
         """Pay durably, or find the answer that was paid for. A refusal writes nothing.
 
         Calls `running.charging()` as the last step before it writes a charge, with the ledger's lock held.
         """
         ...
 
-    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
         """Record the answer. It may be shown after this, and not before."""
         ...
 
-    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+    def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
         """Record that nothing came of it. Everything paid stays paid."""
         ...
 
-    def renew(self, paid: Paid) -> None:
+    def renew(self, paid: PaymentOutcome) -> None:
         """Say that the draw goes on."""
         ...
 
@@ -184,7 +184,7 @@ class ReleaseJob:
         return read_back(content, paid, payment.ledger)
 
     def _tried(
-        self, running: Running, payment: Payment, paid: Paid
+        self, running: Running, payment: Payment, paid: PaymentOutcome
     ) -> tuple[tuple[Answer, bytes] | None, ReleaseCancelled | None]:
         """The answer that is drawn, in its stored form too; else it is given up. Nothing that a source raises gets out
         of here."""
@@ -197,7 +197,7 @@ class ReleaseJob:
         _give_up(payment, paid, "cancelled" if cancelled else "failed")
         return None, _cancelled(payment, paid) if cancelled else None
 
-    def _drawn(self, running: Running, payment: Payment, paid: Paid) -> tuple[Answer, bytes]:
+    def _drawn(self, running: Running, payment: Payment, paid: PaymentOutcome) -> tuple[Answer, bytes]:
         from dpviz.model.release import Release
 
         bound = self.bound
@@ -218,7 +218,7 @@ class ReleaseJob:
         return answer, content
 
 
-def read_back(content: bytes, paid: Paid, ledger: Ledger) -> Release:
+def read_back(content: bytes, paid: PaymentOutcome, ledger: Ledger) -> Release:
     """The release as it is stored."""
     try:
         return from_bytes(content).found_in(ledger)
@@ -227,7 +227,7 @@ def read_back(content: bytes, paid: Paid, ledger: Ledger) -> Release:
     raise failure
 
 
-def _renewal(payment: Payment, paid: Paid) -> Callable[[Running], None]:
+def _renewal(payment: Payment, paid: PaymentOutcome) -> Callable[[Running], None]:
     """While a long draw goes on, tell kernels on other machines that it is not lost."""
     renewed = time.monotonic()
 
@@ -242,7 +242,7 @@ def _renewal(payment: Payment, paid: Paid) -> Callable[[Running], None]:
     return renew
 
 
-def _give_up(payment: Payment, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+def _give_up(payment: Payment, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
     """Record a cancelled or failed draw. Where even that fails, the charge stays pending and counts as spent."""
     try:
         payment.give_up(paid, outcome)
@@ -255,13 +255,13 @@ def _give_up(payment: Payment, paid: Paid, outcome: Literal["cancelled", "failed
 AGAIN = "to draw again, paid once more, pass retry=True"
 
 
-def _named(payment: Payment, paid: Paid) -> str:
+def _named(payment: Payment, paid: PaymentOutcome) -> str:
     """`Entry 3, key "spring"`: what a person looks it up by."""
     entry = f"Entry {paid.number}" if paid.use is None else f"Use {paid.use} of entry {paid.number}"
     return entry if payment.user_key is None else f'{entry}, key "{short(payment.user_key, 40)}"'
 
 
-def _cancelled(payment: Payment, paid: Paid) -> ReleaseCancelled:
+def _cancelled(payment: Payment, paid: PaymentOutcome) -> ReleaseCancelled:
     return ReleaseCancelled(
         f"Cancelled. {payment.spent} and no answer was shown. {_named(payment, paid)}: {AGAIN}.",
         value=payment.value,
@@ -270,7 +270,7 @@ def _cancelled(payment: Payment, paid: Paid) -> ReleaseCancelled:
     )
 
 
-def _failed(payment: Payment, paid: Paid, gone: EngineGone | None) -> ReleaseFailed:
+def _failed(payment: Payment, paid: PaymentOutcome, gone: EngineGone | None) -> ReleaseFailed:
     """A draw that failed after its charge. Of the cause only what no row can cause: whether the engine is there."""
     if gone is None:
         cause = "The engine is there; the cause is withheld, because rows can cause it and it may hold data"

@@ -34,7 +34,7 @@ from dpviz.session import accountant, arithmetic, holding, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import bind, bind_ways, check_askable, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
-from dpviz.session.custody import Charter, Custody, Record
+from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
@@ -225,7 +225,7 @@ class Session(Custody):
         known = self._ledger.known_account()
         return accountant.remaining(known.totals), known.asof
 
-    def record(self, last: int) -> Record:
+    def record(self, last: int) -> ChargeRecord:
         """Return the record of charges, as a page shows it.
 
         Parameters
@@ -251,13 +251,15 @@ class Session(Custody):
             record = self._record(last)
         return record
 
-    def _record(self, last: int) -> Record:
+    def _record(self, last: int) -> ChargeRecord:
         entries = self._ledger.entries(last=last)
         hanging = {entry.number: entry for entry in entries if entry.status in ("pending", "lost")}
         for entry in self._ledger.pending():
             hanging.setdefault(entry.number, entry)
         new = self.is_new and not entries
-        return Record(self.ledger_name, new, self.remaining, entries, list(hanging.values()), self._ledger.raises())
+        return ChargeRecord(
+            self.ledger_name, new, self.remaining, entries, list(hanging.values()), self._ledger.raises()
+        )
 
     def hanging(self) -> list[Entry]:
         """Return the entries that are being drawn now, here or in other kernels.

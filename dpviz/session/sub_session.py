@@ -23,9 +23,9 @@ from dpviz.session.binding import check_support
 from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
-from dpviz.session.ledger import Use as Record
+from dpviz.session.ledger import UseRecord as Record
 from dpviz.session.releases import Unread
-from dpviz.session.runner import Paid, ReleaseRunner, read_back
+from dpviz.session.runner import PaymentOutcome, ReleaseRunner, read_back
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
 from dpviz.session.stale import before_a_charge, stale, unread
@@ -192,7 +192,7 @@ class SubSession:
     def _answer(self, use: Record) -> Release:
         if use.number not in self._read:
             content = self._ledger.use_answer(self._number, use.number)
-            self._read[use.number] = read_back(content, Paid(self._number, use.number), self._ledger)
+            self._read[use.number] = read_back(content, PaymentOutcome(self._number, use.number), self._ledger)
         return self._read[use.number]
 
     def _use(self, record: Record) -> Use:
@@ -453,7 +453,7 @@ class Reservation:
             found = self.ledger.find_use(self._number, self.key)
         return found is not None and found.status == "done"
 
-    def pay(self, running: Running) -> Paid:
+    def pay(self, running: Running) -> PaymentOutcome:
         def admit(state: Mapping[str, str]) -> dict[str, str]:
             after = self._use.reserve(state)
             running.charging()
@@ -468,17 +468,17 @@ class Reservation:
             wanted=running.wanted,
         )
         if use.status != "done":
-            return Paid(self._number, use.number)
+            return PaymentOutcome(self._number, use.number)
         with before_a_charge():
-            return Paid(self._number, use.number, self.ledger.use_answer(self._number, use.number))
+            return PaymentOutcome(self._number, use.number, self.ledger.use_answer(self._number, use.number))
 
-    def keep(self, paid: Paid, answer: Answer, content: bytes) -> None:
+    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
         self.ledger.settle(self._number, _use(paid), content, lambda state: self._use.give_back(state, answer))
 
-    def give_up(self, paid: Paid, outcome: Literal["cancelled", "failed"]) -> None:
+    def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
         self.ledger.fail_use(self._number, _use(paid), outcome)
 
-    def renew(self, paid: Paid) -> None:
+    def renew(self, paid: PaymentOutcome) -> None:
         self.ledger.renew(self._number, _use(paid))
 
     def _body(self) -> dict[str, Any]:
@@ -494,7 +494,7 @@ class Reservation:
         }
 
 
-def _use(paid: Paid) -> int:
+def _use(paid: PaymentOutcome) -> int:
     assert paid.use is not None
     return paid.use
 

@@ -25,7 +25,7 @@ from dpviz.model.ways import Way, best, released
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.unit import Unit
 from dpviz.session.binding import bind, bind_ways, mode_of
-from dpviz.session.custody import Charter, Custody, Record
+from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.seeded_draws import SeededDraws
@@ -346,7 +346,7 @@ class Teaching(Custody):
         """
         return None, ""
 
-    def record(self, last: int) -> Record:
+    def record(self, last: int) -> ChargeRecord:
         """Return an empty record, for a lesson charges nothing.
 
         Parameters
@@ -364,7 +364,7 @@ class Teaching(Custody):
         UnknownArgument
             If `last` is left out.
         """
-        return Record()
+        return ChargeRecord()
 
     def hanging(self) -> tuple[()]:
         """Return no entries, for a lesson has no ledger.

@@ -16,7 +16,7 @@ from dpviz.mechanisms import OF_PARTS, OPENINGS, REGISTRY
 from dpviz.model.repricing import Repricing
 from dpviz.session.charge import price_json
 from dpviz.session.ledger import Ledger
-from dpviz.session.ledger.records import Entry, Use, named
+from dpviz.session.ledger.records import Entry, UseRecord, named
 from dpviz.session.saved import from_bytes
 
 
@@ -115,7 +115,9 @@ def _declared(body: Mapping[str, Any]) -> tuple[Repricing, ...]:
     return ()
 
 
-def _checked(found: Entry | Use, use: int, answer: bytes, declared: tuple[Repricing, ...]) -> Iterator[Undercharged]:
+def _checked(
+    found: Entry | UseRecord, use: int, answer: bytes, declared: tuple[Repricing, ...]
+) -> Iterator[Undercharged]:
     try:
         terms = from_bytes(answer).terms
     except ReleaseFormat:

@@ -6,10 +6,10 @@ from typing import Any
 
 from dpviz.boundary import plain_arguments, protect_module
 from dpviz.widgets.session_model import SessionModel, session_model_of
-from dpviz.widgets.view import View
+from dpviz.widgets.view import WidgetView
 
 
-class Component(View):
+class Component(WidgetView):
     """A view of a session model."""
 
     @plain_arguments

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 from dpviz import wanted
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError
-from dpviz.planning.fans import Fanned, Part, Points
+from dpviz.planning.fans import Fanned, PartialSheet, Points
 from dpviz.widgets import messages
 from dpviz.widgets.dispatcher import Body, Dispatcher
 from dpviz.widgets.model import WidgetModel
 from dpviz.widgets.packing import weight
-from dpviz.widgets.view import View, json_text
+from dpviz.widgets.view import WidgetView, json_text
 
 
 class Sheet(Protocol):
@@ -103,7 +103,7 @@ class Exploring(WidgetModel):
         """The whole sheet through the point on show."""
         if not isinstance(self.sheet, Fanned):
             return self.sheet.to_json()
-        part = Part.of(self.sheet, self._points)
+        part = PartialSheet.of(self.sheet, self._points)
         deque(part.rest(), maxlen=0)
         return part.shown
 
@@ -127,14 +127,14 @@ class Exploring(WidgetModel):
 
         return apply
 
-    def _begun(self, sheet: Sheet, known: str | None = None) -> tuple[str, Part | None]:
+    def _begun(self, sheet: Sheet, known: str | None = None) -> tuple[str, PartialSheet | None]:
         """The sheet as a text, as far as it is there in a moment, and what is to come of it."""
         if known is not None:
             return known, None
         wanted.check()
         if not isinstance(sheet, Fanned):
             return json_text(sheet.to_json()), None
-        until, part = time.monotonic() + BEGUN, Part.of(sheet, self._points)
+        until, part = time.monotonic() + BEGUN, PartialSheet.of(sheet, self._points)
         rest, soon = part.rest(), self._points.usual * len(part.missing) < BEGUN
         while soon and not part.complete and time.monotonic() < until:
             next(rest)
@@ -151,7 +151,7 @@ class Exploring(WidgetModel):
         if part is not None:
             self._dispatcher.meanwhile(lambda: self._complete(part, most, before, asked))
 
-    def _complete(self, part: Part, most: int | None, before: str, asked: Hashable) -> None:
+    def _complete(self, part: PartialSheet, most: int | None, before: str, asked: Hashable) -> None:
         deque(part.rest(), maxlen=0)
         kept = fitting(part.shown, MOVE if most is None else most)
         rest = kept if weight(kept) <= (most or 0) else before
@@ -209,7 +209,7 @@ def _place(at: Mapping[str, object]) -> Hashable:
     return json.dumps(at, sort_keys=True)
 
 
-class Explorer(View):
+class Explorer(WidgetView):
     """A view of one sheet."""
 
     program_name: ClassVar[str] = "explorers"

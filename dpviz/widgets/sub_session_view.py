@@ -25,7 +25,7 @@ from dpviz.session.sub_session import SubSession
 from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.order import Order
-from dpviz.widgets.view import View, json_text
+from dpviz.widgets.view import WidgetView, json_text
 from dpviz.widgets.watching import Follower
 
 VERSION = 1
@@ -230,7 +230,7 @@ class SubSessionModel(Follower):
         return {"result": picture(self.sub.answer(number))}
 
 
-class PayWhatYouGetTape(View):
+class PayWhatYouGetTape(WidgetView):
     """Show a sub-session: symbols and questions left, every answer so far, and the next question by hand.
 
     Parameters

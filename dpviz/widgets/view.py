@@ -297,7 +297,7 @@ def _shown(name: str) -> property:
     return property(lambda view: getattr(view.board, name))
 
 
-class View(Heard, Long, anywidget.AnyWidget):
+class WidgetView(Heard, Long, anywidget.AnyWidget):
     """A view of a model: its synced traits are mirrors, written by the kernel and never read by it.
 
     A widget names its component and its program, and says which model stands behind it; what it shows stands on the

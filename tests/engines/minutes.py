@@ -12,7 +12,7 @@ import pandas as pd
 
 import dpviz as dv
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.engines.queries import Columns, Engine, Rows
+from dpviz.engines.queries import Engine, IntegerColumns, Rows
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.model.source import Source
@@ -29,12 +29,12 @@ class Watched(Engine):
 
     def __init__(self, real: Engine) -> None:
         self._real = real
-        self.left: list[Columns | Rows] = []
+        self.left: list[IntegerColumns | Rows] = []
 
     def prepared(self, query: Any) -> Any:
         return self._real.prepared(query)
 
-    def columns(self, query: Any, stopped: threading.Event) -> Columns | Rows:
+    def columns(self, query: Any, stopped: threading.Event) -> IntegerColumns | Rows:
         self.left.append(self._real.columns(query, stopped))
         return self.left[-1]
 
@@ -49,7 +49,7 @@ def releases_of_minutes_are_those_of_pandas(there: Source, here: Source, unit: U
     finally:
         there._engine = real
     counts = counted[0].take()
-    labels, given = left if isinstance(left, Columns) else map(np.array, zip(*left, strict=True))
+    labels, given = left if isinstance(left, IntegerColumns) else map(np.array, zip(*left, strict=True))
     occupied = np.flatnonzero(counts)
     assert sorted(labels.tolist()) == occupied.tolist() and given.min() > 0
     assert 1_000 < len(labels) < MINUTES.bins // 4

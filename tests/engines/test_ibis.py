@@ -27,7 +27,7 @@ from dpviz import datasets
 from dpviz.boundary import Hidden
 from dpviz.engines import as_source, ibis_source, queries, sources
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.engines.queries import Columns, Engine, Rows
+from dpviz.engines.queries import Engine, IntegerColumns, Rows
 from dpviz.errors import (
     DomainError,
     DpvizError,
@@ -519,7 +519,7 @@ class Fixed(Bad):
         return query
 
     def columns(self, query: Any, stopped: threading.Event) -> Any:
-        return Columns(*self.given[0])
+        return IntegerColumns(*self.given[0])
 
     def batches(self, query: Any, stopped: threading.Event) -> Any:
         for one in self.given:
@@ -641,7 +641,7 @@ def test_columns_of_other_things_than_whole_numbers_are_taken_as_rows() -> None:
         found = source._engine.columns(odd, threading.Event())
         assert found == source._engine.rows(odd, threading.Event()) and isinstance(found, list)
     plain = source._engine.columns("SELECT 3::TINYINT AS label, 1 AS count", threading.Event())
-    assert isinstance(plain, Columns) and (plain.labels.tolist(), plain.counts.tolist()) == ([3], [1])
+    assert isinstance(plain, IntegerColumns) and (plain.labels.tolist(), plain.counts.tolist()) == ([3], [1])
 
 
 def test_fewer_rows_than_asked_for_are_all_there_are() -> None:

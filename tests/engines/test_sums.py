@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from dpviz.engines import as_source, pandas_source
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.engines.queries import Columns
-from dpviz.engines.steps import Scale, steps_of
+from dpviz.engines.queries import IntegerColumns
+from dpviz.engines.steps import SumScale, steps_of
 from dpviz.errors import ParameterError, ReleaseFailed, SchemaError
 from dpviz.model.aggregate import Sum
 from dpviz.model.domain import Domain
@@ -55,9 +55,9 @@ def around(total: Sum) -> list[float]:
 @pytest.mark.parametrize("total", SCALES, ids=lambda total: total.text(Domain.keys(column="k"))[:50])
 def test_every_value_is_rounded_as_the_definition_says_and_the_ends_are_hit(total: Sum) -> None:
     values = around(total)
-    found = steps_of(np.array(values), Scale.of(total)).tolist()
+    found = steps_of(np.array(values), SumScale.of(total)).tolist()
     assert found == [sums.steps(value, total) for value in values]
-    ends = steps_of(np.array([float(total.low), float(total.high), -math.inf, math.inf]), Scale.of(total))
+    ends = steps_of(np.array([float(total.low), float(total.high), -math.inf, math.inf]), SumScale.of(total))
     first, last = int(total.low / total.step), int(total.high / total.step)
     assert ends.tolist() == [first, last, first, last]
     assert max(map(abs, found)) <= total.heaviest
@@ -70,18 +70,18 @@ def test_any_float_is_rounded_as_the_definition_says(total: Sum, drawn: list[flo
     values = (
         [float(total.low) + abs(math.remainder(one, width)) for one in drawn if abs(one) < 1e300] if inside else drawn
     )
-    assert steps_of(np.array(values), Scale.of(total)).tolist() == [sums.steps(value, total) for value in values]
+    assert steps_of(np.array(values), SumScale.of(total)).tolist() == [sums.steps(value, total) for value in values]
 
 
 def test_a_value_in_the_middle_goes_up_as_it_is_read() -> None:
     """0.285 * 100 is below 28.5 in floats, and 1.005 lies below its own decimal."""
     cents = Sum("x", -10, 10, "0.01")
     values = [0.285, 1.005, 0.005, -0.005, -0.285, math.nextafter(0.285, 0), 2.675, 0.575]
-    assert steps_of(np.array(values), Scale.of(cents)).tolist() == [29, 101, 1, 0, -28, 28, 268, 58]
+    assert steps_of(np.array(values), SumScale.of(cents)).tolist() == [29, 101, 1, 0, -28, 28, 268, 58]
 
 
 def test_rounding_by_a_product_and_a_half_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sloppy(values: Any, scale: Scale) -> Any:
+    def sloppy(values: Any, scale: SumScale) -> Any:
         return np.floor(np.clip(values, scale.low, scale.high) * scale.rate + 0.5).astype(np.int64)
 
     frame, question = pd.DataFrame({"k": ["a"], "x": [0.285]}), Question.sum("x", by="k", low=0, high=1, step="0.01")
@@ -364,7 +364,7 @@ def test_a_total_that_cannot_be_ends_the_release() -> None:
     plus, signed = (Question.sum("x", by=by, low=low, high=9, step=1) for low in (0, -9))
     engine = source._engine
     for total, question, fits in ((-4, plus, False), (-4, signed, True), (0, signed, False), (4, plus, True)):
-        engine.columns = lambda *_, total=total: Columns(np.array([1]), np.array([total]))  # type: ignore[method-assign]
+        engine.columns = lambda *_, total=total: IntegerColumns(np.array([1]), np.array([total]))  # type: ignore[method-assign]
         if fits:
             assert source.count(question, ROW, StatisticKind.DENSE).take().tolist() == [0, total, 0, 0]  # type: ignore[attr-defined]
         else:

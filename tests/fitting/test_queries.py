@@ -12,30 +12,30 @@ import pytest
 
 from dpviz.errors import ParameterError
 from dpviz.fitting.irregular import Irregular
-from dpviz.fitting.queries import Queries
+from dpviz.fitting.queries import NoisyQueries
 from tests.fitting.reference import LeastSquares
 
-GRADES = Queries(
+GRADES = NoisyQueries(
     ((1, 1, 1, 1, 1), (1, 1, 1, 1, 0), *(tuple(int(i == j) for i in range(5)) for j in range(5))),
 )
 
 
-def matrices() -> list[Queries]:
+def matrices() -> list[NoisyQueries]:
     chance = np.random.default_rng(8)
-    found = [GRADES, Queries(((2, -1),)), Queries(((1,), (1,)), (1, Fraction(1, 3)))]
+    found = [GRADES, NoisyQueries(((2, -1),)), NoisyQueries(((1,), (1,)), (1, Fraction(1, 3)))]
     for _ in range(25):
         rows, bins = chance.integers(1, 6, 2)
         entries = chance.integers(-2, 3, (rows, bins))
         variances = [Fraction(int(a), int(b)) for a, b in chance.integers(1, 5, (rows, 2))]
-        found.append(Queries(tuple(tuple(row) for row in entries.tolist()), tuple(variances)))
+        found.append(NoisyQueries(tuple(tuple(row) for row in entries.tolist()), tuple(variances)))
     return found
 
 
-def answers(queries: Queries, counts: tuple[int, ...]) -> list[Fraction]:
+def answers(queries: NoisyQueries, counts: tuple[int, ...]) -> list[Fraction]:
     return [Fraction(sum(a * b for a, b in zip(row, counts, strict=True))) for row in queries.rows]
 
 
-def change(queries: Queries, before: tuple[int, ...], after: tuple[int, ...]) -> Fraction:
+def change(queries: NoisyQueries, before: tuple[int, ...], after: tuple[int, ...]) -> Fraction:
     return sum(abs(a - b) for a, b in zip(answers(queries, before), answers(queries, after), strict=True))
 
 
@@ -43,7 +43,7 @@ def moved(counts: tuple[int, ...], removed: int | None, added: int | None) -> tu
     return tuple(one - (at == removed) + (at == added) for at, one in enumerate(counts))
 
 
-def check_sensitivities(pair: Callable[[Queries], tuple[Fraction, Fraction]]) -> None:
+def check_sensitivities(pair: Callable[[NoisyQueries], tuple[Fraction, Fraction]]) -> None:
     for queries in matrices():
         counts = (3,) * queries.bins
         bins = range(queries.bins)
@@ -74,7 +74,7 @@ def test_users_with_several_records_are_bounded_by_every_pair_of_users() -> None
             assert queries.by_user(records) == (removed, replaced)
 
 
-def check_least_squares(weights: Callable[[Queries, list[int]], list[Fraction]]) -> None:
+def check_least_squares(weights: Callable[[NoisyQueries, list[int]], list[Fraction]]) -> None:
     chance = np.random.default_rng(4)
     for queries in matrices():
         if queries.rank < queries.bins:
@@ -96,7 +96,7 @@ def test_least_squares_are_those_of_rational_normal_equations() -> None:
 
 def test_least_squares_that_forget_the_variances_are_rejected() -> None:
     with pytest.raises(AssertionError):
-        check_least_squares(lambda queries, query: Queries(queries.rows).weights(query))
+        check_least_squares(lambda queries, query: NoisyQueries(queries.rows).weights(query))
 
 
 def test_covariances_are_those_of_the_weights() -> None:
@@ -137,13 +137,13 @@ def test_fitted_answers_agree_with_each_other_and_with_the_tree_of_the_same_quer
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: Queries(()),
-        lambda: Queries(((),)),
-        lambda: Queries(((1, 2), (1,))),
-        lambda: Queries(((1.5, 2),)),  # type: ignore[arg-type]
-        lambda: Queries(((1, 2),), (0,)),
-        lambda: Queries(((1, 2),), (1, 1)),
-        lambda: Queries(((1,) * 201,)),
+        lambda: NoisyQueries(()),
+        lambda: NoisyQueries(((),)),
+        lambda: NoisyQueries(((1, 2), (1,))),
+        lambda: NoisyQueries(((1.5, 2),)),  # type: ignore[arg-type]
+        lambda: NoisyQueries(((1, 2),), (0,)),
+        lambda: NoisyQueries(((1, 2),), (1, 1)),
+        lambda: NoisyQueries(((1,) * 201,)),
         lambda: GRADES.weights([1, 2]),
         lambda: GRADES.value([1, 0, 0, 0, 0], [1, 2]),
         lambda: GRADES.value([1, 0, 0, 0, 0], [float("nan")] * 7),  # type: ignore[list-item]

@@ -19,7 +19,7 @@ from dpviz.errors import (
     ReleaseLost,
     SessionBusy,
 )
-from dpviz.session.ledger import Ledger, Step, Use
+from dpviz.session.ledger import Ledger, Step, UseRecord
 from dpviz.session.ledger.chain import Row, State
 from tests.killing import Call
 from tests.ledger.test_ledger import elsewhere
@@ -62,7 +62,7 @@ def less(symbols: int, questions: int = 1) -> Any:
     return after
 
 
-def ask(ledger: Ledger, name: object, *, asks: int = 10, got: int = 3) -> Use:
+def ask(ledger: Ledger, name: object, *, asks: int = 10, got: int = 3) -> UseRecord:
     """Reserve, draw, give back what did not come."""
     use = ledger.reserve(1, key(name), ASKS, less(asks))
     return ledger.settle(1, use.number, f"the answer to {name}".encode(), less(got - asks, 0))

@@ -17,7 +17,7 @@ import dpviz as dv
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import exp_bounds
 from dpviz.fitting.irregular import Irregular
-from dpviz.fitting.queries import Queries as Matrix
+from dpviz.fitting.queries import NoisyQueries as Matrix
 from dpviz.mechanisms.queries import QueriesBound
 from dpviz.model.answers import Packed, QueryAnswers, Reading
 from dpviz.model.linear import UNBIASED, Query

@@ -27,7 +27,7 @@ from dpviz.model.statistic import SparseCounts
 from dpviz.noise import alp
 from dpviz.noise.alp import Columns
 from dpviz.noise.bits import TeachingBits
-from dpviz.noise.flips import Flips as Drawn
+from dpviz.noise.flips import FlipSampler as Drawn
 from dpviz.privacy import Unit
 from dpviz.privacy.conversion import STEP
 from tests.mechanisms.test_alp import HUGE, ROW
@@ -136,7 +136,7 @@ def drawn(plan: object, values: dict[int, int]) -> tuple[bytes, np.ndarray]:
 
         draw = NoFlips.draw
 
-    kept, mechanism.Flips = mechanism.Flips, Bare  # type: ignore[misc]
+    kept, mechanism.FlipSampler = mechanism.FlipSampler, Bare  # type: ignore[misc]
     try:
         return mechanism.sketch(
             plan,  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def drawn(plan: object, values: dict[int, int]) -> tuple[bytes, np.ndarray]:
             numbered=True,
         )
     finally:
-        mechanism.Flips = kept  # type: ignore[misc]
+        mechanism.FlipSampler = kept  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("epsilon", ["1/2", "1", "2"])

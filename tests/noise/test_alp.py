@@ -13,12 +13,12 @@ from dpviz.laws import alp as laws
 from dpviz.noise import alp
 from dpviz.noise.alp import PRIME, Columns, PrimeColumns, meeting
 from dpviz.noise.bits import TeachingBits
-from dpviz.noise.flips import Flips
+from dpviz.noise.flips import FlipSampler
 
 SEED = bytes(range(16))
 
 
-class NoFlips(Flips):
+class NoFlips(FlipSampler):
     """Flips nothing, so that what was set can be seen."""
 
     def __init__(self) -> None:

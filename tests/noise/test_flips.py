@@ -10,8 +10,8 @@ import pytest
 
 from dpviz.errors import ParameterError
 from dpviz.noise.bits import TeachingBits
-from dpviz.noise.flips import EightFlips, Flips, chance_for
-from dpviz.noise.table import Table
+from dpviz.noise.flips import EightFlips, FlipSampler, chance_for
+from dpviz.noise.table import SamplingTable
 
 
 @pytest.mark.parametrize(("ones", "places"), [(1, 1), (13, 6), (1, 3), (13108, 16), (65535, 16)])
@@ -29,7 +29,7 @@ def test_the_law_of_a_byte_is_that_of_eight_flips(ones: int, places: int) -> Non
 
 def test_the_table_gives_each_byte_its_share_of_the_words() -> None:
     """With chance 1/4 each boundary is a whole number of cells: no word needs more bits, and the shares are exact."""
-    guide = Table(EightFlips(1, 2))._guide
+    guide = SamplingTable(EightFlips(1, 2))._guide
     counts = np.bincount(guide[guide >= 0], minlength=256)
     for byte in range(256):
         ones = byte.bit_count()
@@ -40,7 +40,7 @@ def test_the_table_gives_each_byte_its_share_of_the_words() -> None:
 def test_as_many_bits_are_ones_as_the_chance_says_and_not_as_another_says(ones: int) -> None:
     """2^23 bits at 13/64. By Hoeffding a share 0.0012 off has chance below 2e-10 (false alarm); the twin at 14/64 lies
     0.0156 away, 13 times that, so it passes with chance below 1e-300."""
-    drawn = Flips(ones, 6).draw(1 << 20, TeachingBits(5))
+    drawn = FlipSampler(ones, 6).draw(1 << 20, TeachingBits(5))
     share = int(np.bitwise_count(drawn).sum()) / (1 << 23)
     assert (abs(share - 13 / 64) < 0.0012) == (ones == 13)
 
@@ -48,7 +48,7 @@ def test_as_many_bits_are_ones_as_the_chance_says_and_not_as_another_says(ones: 
 def test_neighbouring_bits_are_independent() -> None:
     """2^20 pairs in each of 28 places of a byte: each share of two ones is off by less than 0.0041, false alarm by
     Hoeffding and union 28 * 2 exp(-2 * 2^20 * 0.0041^2) < 3e-14."""
-    bits = np.unpackbits(Flips(13, 6).draw(1 << 20, TeachingBits(6)).reshape(-1, 1), axis=1)
+    bits = np.unpackbits(FlipSampler(13, 6).draw(1 << 20, TeachingBits(6)).reshape(-1, 1), axis=1)
     for one, other in itertools.combinations(range(8), 2):
         assert abs(float((bits[:, one] & bits[:, other]).mean()) - (13 / 64) ** 2) < 0.0041
 

@@ -18,7 +18,7 @@ from dpviz.laws.gaussian import DiscreteGaussian, zcdp
 from dpviz.noise import gaussian
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.gaussian import GaussianLaw, Rejection, discrete_gaussian
-from dpviz.noise.table import Sampler, Table
+from dpviz.noise.table import Sampler, SamplingTable
 from tests.noise.listed import Listed
 from tests.noise.statistics import FALSE_ALARM, ends_folded, histogram, p_value, power
 
@@ -75,7 +75,7 @@ def test_one_draw_in_a_hundred_shifted_by_one_is_rejected() -> None:
     twin = np.roll(law, 1) / 100 + law * 0.99
     assert power(5 * DRAWS, twin, law) > 0.999
     seen = histogram(
-        Sampler([Table(Listed(tuple(int(mass * 2**100) for mass in twin.tolist()), -last))]).draw(
+        Sampler([SamplingTable(Listed(tuple(int(mass * 2**100) for mass in twin.tolist()), -last))]).draw(
             5 * DRAWS, TeachingBits(24)
         ),
         -last,

@@ -15,7 +15,7 @@ from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.noise import table
 from dpviz.noise.bits import Bits, SystemBits, TeachingBits
 from dpviz.noise.geometric import two_sided_geometric
-from dpviz.noise.table import LIMIT, PIECE, Sampler, Table
+from dpviz.noise.table import LIMIT, PIECE, Sampler, SamplingTable
 from tests.noise.listed import Listed
 from tests.noise.statistics import FALSE_ALARM, ends_folded, histogram, p_value, power
 
@@ -94,7 +94,7 @@ def test_a_law_wrong_by_one_percent_is_rejected(name: str) -> None:
     law, twin = law_on(RIGHT, -last, last), twins()[name]
     assert power(draws, twin, law) > 0.999
     masses = tuple(int(mass * 2**100) for mass in twin.tolist())
-    seen = histogram(Sampler([Table(Listed(masses, -last))]).draw(draws, TeachingBits(14)), -last, last)
+    seen = histogram(Sampler([SamplingTable(Listed(masses, -last))]).draw(draws, TeachingBits(14)), -last, last)
     assert p_value(seen, law) < FALSE_ALARM
     assert p_value(seen, twin) > FALSE_ALARM
     right = histogram(two_sided_geometric(RIGHT).draw(draws, TeachingBits(14)), -last, last)
@@ -191,7 +191,9 @@ def test_a_small_vector_takes_eight_bytes_a_draw_and_table_whatever_is_drawn() -
 def test_which_way_is_taken_depends_on_sizes_only(monkeypatch: pytest.MonkeyPatch) -> None:
     by_comparison = []
     monkeypatch.setattr(
-        table.Table, "_fill_by_comparison", lambda part, out, bits: (by_comparison.append(out.size), out.fill(0))
+        table.SamplingTable,
+        "_fill_by_comparison",
+        lambda part, out, bits: (by_comparison.append(out.size), out.fill(0)),
     )
     sampler = two_sided_geometric(DECAYS["epsilon 1/10"])
     for size in (1, 42, 500, table.FLAT_DRAWS, table.FLAT_DRAWS + 1, PIECE):

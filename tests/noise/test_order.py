@@ -18,7 +18,7 @@ from dpviz.noise import order
 from dpviz.noise.bits import Bits, TeachingBits
 from dpviz.noise.fixed import power as power_of
 from dpviz.noise.geometric import BASE, two_sided_geometric
-from dpviz.noise.order import Contest, Digit, Heavy, OneSided, binomial, geometric, locate, outside
+from dpviz.noise.order import Digit, Heavy, OneSided, StreamedContest, binomial, geometric, locate, outside
 from tests.noise.choices import Choices
 from tests.noise.statistics import FALSE_ALARM, p_value, power
 
@@ -506,8 +506,8 @@ Batches = tuple[tuple[int, ...], ...]
 def passing_law(
     heavy: Heavy, counts: list[int], batches: Batches, monkeypatch: pytest.MonkeyPatch, *, crowded: bool = False
 ) -> tuple[dict[Shown, Fraction], Fraction]:
-    """The exact law of a `Contest` in which the occupied bins come in these batches, and the chance that they have to
-    come again. What is drawn then, given what is known, takes every value it can, too."""
+    """The exact law of a `StreamedContest` in which the occupied bins come in these batches, and the chance that
+    they have to come again. What is drawn then, given what is known, takes every value it can, too."""
     choices, ratio = Choices(), heavy.decay.ratio
     assert ratio is not None
     by_choice(choices, heavy, monkeypatch)
@@ -544,7 +544,7 @@ def passing_law(
     again = Fraction(0)
     for _ in choices.runs():
         begun.append(True)
-        contest = Contest(heavy, TeachingBits(1))
+        contest = StreamedContest(heavy, TeachingBits(1))
         for batch in batches:
             noisy = [choices.one_of(noises[place]) for place in batch]
             contest.meet(labels[list(batch)], np.array(noisy, dtype=np.int64))
@@ -601,26 +601,26 @@ def with_one_bin_missed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_rivals_among_the_occupied(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bins just below the level are counted among all bins, not among the empty ones."""
-    right = Contest.result
+    right = StreamedContest.result
 
-    def result(self: Contest) -> Any:
+    def result(self: StreamedContest) -> Any:
         met, self._met = self._met, 0
         found = right(self)
         self._met = met
         return found
 
-    monkeypatch.setattr(Contest, "result", result)
+    monkeypatch.setattr(StreamedContest, "result", result)
 
 
 def with_a_floor_too_high(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bins that are met just below the level are forgotten as if they could not decide."""
-    right = Contest.meet
+    right = StreamedContest.meet
 
-    def meet(self: Contest, labels: Any, noisy: Any) -> None:
+    def meet(self: StreamedContest, labels: Any, noisy: Any) -> None:
         self._floor = self._level
         right(self, labels, noisy)
 
-    monkeypatch.setattr(Contest, "meet", meet)
+    monkeypatch.setattr(StreamedContest, "meet", meet)
 
 
 def with_an_even_chance_for_the_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -663,19 +663,19 @@ def test_what_is_let_go_early_changes_no_law(batches: Batches, monkeypatch: pyte
     heavy = Heavy(Decay.rational(ratio), 3, n, top, 1)
     monkeypatch.setattr(order, "PIECE", -(n + 1))
     pruned = []
-    right = Contest._prune
-    monkeypatch.setattr(Contest, "_prune", lambda self: (pruned.append(1), right(self))[1])
+    right = StreamedContest._prune
+    monkeypatch.setattr(StreamedContest, "_prune", lambda self: (pruned.append(1), right(self))[1])
     exact = exact_heavy(counts, n, ratio, top)
     with monkeypatch.context() as patches:
         assert passing_law(heavy, counts, batches, patches)[0] == exact
     assert pruned
 
-    def prune_to_n(self: Contest) -> None:
+    def prune_to_n(self: StreamedContest) -> None:
         self._wanted -= 1
         right(self)
         self._wanted += 1
 
-    monkeypatch.setattr(Contest, "_prune", prune_to_n)
+    monkeypatch.setattr(StreamedContest, "_prune", prune_to_n)
     law, _ = passing_law(heavy, counts, batches, monkeypatch)
     assert sum(law.values()) == 1 and law != exact
 
@@ -707,7 +707,7 @@ def passed(heavy: Heavy, counts: list[int], draws: int, seed: int) -> dict[Shown
     occupied = np.array([count for count in counts if count], dtype=np.int64)
     seen: dict[Shown, int] = {}
     for _ in range(draws):
-        contest = Contest(heavy, bits)
+        contest = StreamedContest(heavy, bits)
         for place in reversed(range(len(labels))):
             some = slice(place, place + 1)
             contest.meet(labels[some], noise.add(occupied[some], 0, heavy.top, bits))
@@ -763,7 +763,7 @@ def test_bins_that_pass_by_may_have_numbers_of_any_size(size: int) -> None:
     heavy, bits = Heavy(Decay.exp(Fraction(1, 2)), size, 50, 10**6), TeachingBits(42)
     labels = np.array([size - 1, 7, 0], dtype=np.uint64 if size <= 2**64 else object)
     for _ in range(20):
-        contest = Contest(heavy, bits)
+        contest = StreamedContest(heavy, bits)
         contest.meet(labels[:1], np.array([300]))
         contest.meet(labels[1:], np.array([400, 500]))
         result = contest.result()
@@ -791,7 +791,7 @@ def test_a_bin_that_is_met_loses_the_draw_it_had_as_an_empty_one(wide: bool) -> 
 @pytest.mark.parametrize("twin", ["fewer", "another"])
 def test_bins_that_are_others_the_second_time_are_refused(twin: str) -> None:
     heavy = Heavy(Decay.rational(Fraction(1, 10**9)), 10, 3, 5, 4)
-    contest = Contest(heavy, TeachingBits(1))
+    contest = StreamedContest(heavy, TeachingBits(1))
     contest.meet(np.array([8, 2], dtype=np.uint64), np.array([5, 0]))
     assert contest.result() is None
     labels = {"fewer": [8], "another": [2, 9]}[twin]

@@ -19,7 +19,7 @@ from dpviz.noise import table
 from dpviz.noise.bits import TeachingBits
 from dpviz.noise.fixed import power, powers
 from dpviz.noise.geometric import BASE, Remainder, TwoSided
-from dpviz.noise.table import PIECE, Law, Sampler, Table
+from dpviz.noise.table import PIECE, Law, Sampler, SamplingTable
 from tests.noise.listed import Listed
 from tests.noise.scripts import Walk, one_draw
 
@@ -73,8 +73,8 @@ CASES = [
 @pytest.mark.parametrize(("law", "oracle"), CASES)
 def test_every_word_gives_the_value_of_its_cell(law: Law, oracle: Oracle) -> None:
     """Both ends of all 65,536 cells: between them the value is fixed, or the boundaries below decide."""
-    least = Sampler([Table(law)]).draw(1 << 16, Walk("least"))
-    greatest = Sampler([Table(law)]).draw(1 << 16, Walk("greatest"))
+    least = Sampler([SamplingTable(law)]).draw(1 << 16, Walk("least"))
+    greatest = Sampler([SamplingTable(law)]).draw(1 << 16, Walk("greatest"))
     assert (np.diff(least) >= 0).all()
     assert (greatest >= least).all()
     assert (greatest[:-1] <= least[1:]).all()
@@ -97,7 +97,7 @@ def test_the_value_changes_exactly_at_each_boundary(
     """2**-200 below F(z) the draw is z, 2**-200 above it is more: 64 bits do not tell, so bits are revealed."""
     if by_guide:
         monkeypatch.setattr(table, "FLAT_DRAWS", 0)
-    sampler = Sampler([Table(law)])
+    sampler = Sampler([SamplingTable(law)])
     start, lower, _ = sampler.parts[0]._bounds
     hair = Fraction(1, 2**200)
     for value in range(start, start + len(lower)):
@@ -110,7 +110,7 @@ def test_the_value_changes_exactly_at_each_boundary(
 
 def test_boundaries_are_reached_by_draws() -> None:
     """The tests above walk through what they claim to: cells that decide, cells that do not, ties of 64 bits."""
-    part = Table(TwoSided(TENTH))
+    part = SamplingTable(TwoSided(TENTH))
     straddled = np.count_nonzero(part._guide == table._STRADDLED)
     assert 100 < straddled < 1000
     _, lower, upper = part._bounds
@@ -124,7 +124,7 @@ def test_boundaries_are_reached_by_draws() -> None:
 
 @given(st.integers(2**64, 2**256 - 2**64))
 def test_both_ways_give_one_value_to_one_number(number: int) -> None:
-    sampler = Sampler([Table(TwoSided(TENTH))])
+    sampler = Sampler([SamplingTable(TwoSided(TENTH))])
     number_ = Fraction(number, 2**256)
     with pytest.MonkeyPatch.context() as patch:
         flat = sampler.draw(1, one_draw(number_, by_guide=False))
@@ -166,7 +166,7 @@ def test_powers_too_small_to_write_are_enclosed_all_the_same() -> None:
 @pytest.mark.parametrize("size", [0, 1, 2, 41, 42, 1024, 1025, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 7])
 def test_every_bin_is_drawn_whatever_the_size(size: int) -> None:
     """A law that never gives 0: a bin left out would show."""
-    sampler = Sampler([Table(Listed((1, 2, 3), 5))])
+    sampler = Sampler([SamplingTable(Listed((1, 2, 3), 5))])
     drawn = sampler.draw(size, TeachingBits(1))
     assert drawn.shape == (size,)
     assert ((drawn >= 5) & (drawn <= 7)).all()

@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.planning.comparison_sheet import ComparisonSheet
 from dpviz.planning.composition_sheet import CompositionSheet
 from dpviz.planning.consistency_sheet import ConsistencySheet
-from dpviz.planning.fans import Fanned, Part, Points, Spot
+from dpviz.planning.fans import Fanned, PartialSheet, Points, Spot
 from dpviz.planning.isotonic_sheet import IsotonicSheet
 from dpviz.planning.product_sheet import ProductSheet
 from dpviz.planning.sampler_sheet import SamplerSheet
@@ -42,7 +42,7 @@ SHEETS: dict[str, Callable[[], Any]] = {
 
 
 def whole(sheet: Fanned, points: Points) -> dict[str, Any]:
-    part = Part.of(sheet, points)
+    part = PartialSheet.of(sheet, points)
     deque(part.rest(), maxlen=0)
     assert part.complete
     return part.shown
@@ -51,7 +51,7 @@ def whole(sheet: Fanned, points: Points) -> dict[str, Any]:
 @pytest.mark.parametrize("name", SHEETS)
 def test_a_sheet_in_part_has_its_point_and_as_many_places_as_it_will_have_points(name: str) -> None:
     sheet = SHEETS[name]()
-    part, made = Part.of(sheet, Points()), sheet.to_json()
+    part, made = PartialSheet.of(sheet, Points()), sheet.to_json()
     assert not part.complete and part.shown["now"] == made["now"]
     assert {axis: len(fan) for axis, fan in part.shown["fans"].items()} == {
         a: len(fan) for a, fan in made["fans"].items()
@@ -108,7 +108,7 @@ def test_each_point_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_cut_short_is_not_kept_and_is_worked_out_later() -> None:
     sheet, points = SamplerSheet(n=10, c=3), Points()
-    part, left = Part.of(sheet, points), [False]
+    part, left = PartialSheet.of(sheet, points), [False]
     with until(lambda: left[0], "a move"), pytest.raises(Superseded):
         for done, _ in enumerate(part.rest(), 1):
             left[0] = done == 5

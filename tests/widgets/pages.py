@@ -13,7 +13,7 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 
-from dpviz.widgets.view import Program, View
+from dpviz.widgets.view import Program, WidgetView
 from tests.patience import patience, until
 from tests.unpacking import plain, recalled
 
@@ -163,7 +163,7 @@ class Member:
 
 def models(widget: Any) -> tuple[str, ...]:
     """The model of a widget, and the board of a view."""
-    return (widget.model_id, widget.board.model_id) if isinstance(widget, View) else (widget.model_id,)
+    return (widget.model_id, widget.board.model_id) if isinstance(widget, WidgetView) else (widget.model_id,)
 
 
 def brief(message: Message) -> str:

@@ -18,7 +18,7 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.release import Release
 from dpviz.model.ways import Way
 from dpviz.session.accountant import Remaining
-from dpviz.session.custody import Charged, Charter, Custody, Record
+from dpviz.session.custody import Charged, ChargeRecord, Charter, Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running
 from dpviz.session.session import Session
@@ -79,8 +79,8 @@ class Remote(Custody):
         told: tuple[Remaining | None, str] = self._ask(lambda session: session.known())
         return told
 
-    def record(self, last: int) -> Record:
-        told: Record = self._ask(lambda session: session.record(last))
+    def record(self, last: int) -> ChargeRecord:
+        told: ChargeRecord = self._ask(lambda session: session.record(last))
         return told
 
     def hanging(self) -> Sequence[Charged]:

@@ -12,7 +12,7 @@ import dpviz as dv
 from dpviz.widgets import dispatcher
 from dpviz.widgets.dispatcher import MOST_WAITING, Dispatcher
 from dpviz.widgets.messages import Asks
-from dpviz.widgets.view import View
+from dpviz.widgets.view import WidgetView
 from tests.patience import patience
 from tests.session.sources import Gate, KnownCounts, KnownTop
 from tests.widgets.pages import Wire, complete, content
@@ -61,11 +61,11 @@ def epsilons(bench: dv.Workbench, number: int) -> list[dict[str, Any]]:
     return [{**base, "parameters": {**base["parameters"], "epsilon": f"{i + 1}/8000"}} for i in range(number)]
 
 
-def flood(wire: Wire, view: View, name: str, asks: list[dict[str, Any]]) -> list[str]:
+def flood(wire: Wire, view: WidgetView, name: str, asks: list[dict[str, Any]]) -> list[str]:
     return [wire.ask(view, name, **args) for args in asks]
 
 
-def replies(wire: Wire, view: View, asked: list[str]) -> list[dict[str, Any]]:
+def replies(wire: Wire, view: WidgetView, asked: list[str]) -> list[dict[str, Any]]:
     """The reply to each, of which there is exactly one."""
     found: dict[str, list[dict[str, Any]]] = {}
     missing = set(asked)

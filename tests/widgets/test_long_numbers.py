@@ -14,7 +14,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.model.public import PublicTable
-from dpviz.widgets.view import View
+from dpviz.widgets.view import WidgetView
 from tests.soak.test_hostile_page import moves, ranges, session, session_asks, sub_session, sub_session_asks
 from tests.widgets.pages import Wire
 
@@ -28,20 +28,20 @@ BINS = dv.Domain.integers(0, 3, column="x")
 Asks = Callable[[random.Random], dict[str, Any]]
 
 
-def of_session(path: Path) -> tuple[View, Asks]:
+def of_session(path: Path) -> tuple[WidgetView, Asks]:
     opened = session(path, "a")
     opened.release(BINS, dv.Dense("1/10"))
     bench = dv.Workbench(opened, BINS)
     return bench, session_asks(json.loads(bench.sheet)["question"]["id"])
 
 
-def of_sub_session(path: Path) -> tuple[View, Asks]:
+def of_sub_session(path: Path) -> tuple[WidgetView, Asks]:
     sub = sub_session(path)
     view = dv.PayWhatYouGetTape(sub, {"All year": dv.Domain.keys(column="dest")})
     return view, sub_session_asks(json.loads(view.state)["offers"][0]["id"], lambda: str(sub.symbols_left))
 
 
-def of_lesson(path: Path) -> tuple[View, Asks]:
+def of_lesson(path: Path) -> tuple[WidgetView, Asks]:
     lesson = dv.teaching(pd.DataFrame({"x": [0, 1, 1, 3]}), seed=1)
     bench = dv.Workbench(lesson, BINS)
     plan = {"question": {"id": json.loads(bench.sheet)["question"]["id"]}, "mechanism": "Dense"}
@@ -49,24 +49,24 @@ def of_lesson(path: Path) -> tuple[View, Asks]:
     return bench, lambda rng: rng.choice([{"ask": "lesson", "args": args}, {"ask": "misses", "args": {"beta": "0.05"}}])
 
 
-def of_explorer(make: Callable[[], View]) -> Callable[[Path], tuple[View, Asks]]:
-    def made(path: Path) -> tuple[View, Asks]:
+def of_explorer(make: Callable[[], WidgetView]) -> Callable[[Path], tuple[WidgetView, Asks]]:
+    def made(path: Path) -> tuple[WidgetView, Asks]:
         view = make()
         return view, moves(dict(json.loads(view.sheet)["now"]["at"]))  # type: ignore[attr-defined]
 
     return made
 
 
-def of_ranges(path: Path) -> tuple[View, Asks]:
+def of_ranges(path: Path) -> tuple[WidgetView, Asks]:
     return dv.RangeExplorer(PublicTable(dv.Domain.integers(0, 19, column="x"), np.arange(20)), branching=2), ranges
 
 
-def of_comparison(path: Path) -> tuple[View, Asks]:
+def of_comparison(path: Path) -> tuple[WidgetView, Asks]:
     view = dv.MechanismComparison(session(path, "a"), BINS, ["Dense", "Stability"])
     return view, moves(dict(json.loads(view.sheet)["now"]["at"]))
 
 
-PAGES: dict[str, Callable[[Path], tuple[View, Asks]]] = {
+PAGES: dict[str, Callable[[Path], tuple[WidgetView, Asks]]] = {
     "session": of_session,
     "lesson": of_lesson,
     "sub-session": of_sub_session,

@@ -22,7 +22,7 @@ from dpviz.errors import ParameterError
 from dpviz.planning.fans import Points
 from dpviz.widgets import explorer
 from dpviz.widgets.explorer import Explorer
-from dpviz.widgets.view import View
+from dpviz.widgets.view import WidgetView
 from tests.patience import patience, until
 from tests.session.sources import KnownCounts, KnownTop
 from tests.unpacking import plain
@@ -67,7 +67,7 @@ def test_every_view_there_is_stands_in_this_file() -> None:
 
     for name in widgets.__all__:
         getattr(widgets, name)  # a component is imported when it is asked for
-    assert below(View) - set(VIEWS) == {"View", "Component", "Explorer"}
+    assert below(WidgetView) - set(VIEWS) == {"WidgetView", "Component", "Explorer"}
 
 
 POINTS: defaultdict[str, Points] = defaultdict(Points)

@@ -28,6 +28,6 @@ from dpviz.session.ledger.audit import Step, Verification
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.ledger import Ledger
 from dpviz.session.ledger.owner import Owner
-from dpviz.session.ledger.records import Entry, Status, Use
+from dpviz.session.ledger.records import Entry, Status, UseRecord
 
-__all__ = ["Entry", "Known", "Ledger", "Owner", "Raise", "Status", "Step", "Use", "Verification"]
+__all__ = ["Entry", "Known", "Ledger", "Owner", "Raise", "Status", "Step", "UseRecord", "Verification"]

@@ -69,7 +69,7 @@ class Earlier:
         return f"{self.knows} {far}{f' at {one_line(short(self.place, 120))}' if self.place else ''}"
 
 
-class Registry:
+class KnownLedgers:
     """This machine's knowledge of ledgers, for a person who is about to open one.
 
     identity  what tells the place from all others

@@ -18,7 +18,7 @@ from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, Led
 from dpviz.session.ledger import blobs, earlier, following, history, records, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, Holds, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import Row, State, broken, canonical
-from dpviz.session.ledger.earlier import Earlier, Registry
+from dpviz.session.ledger.earlier import Earlier, KnownLedgers
 from dpviz.session.ledger.following import Anew, Following
 from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.locations import locate, locate_file
@@ -35,7 +35,7 @@ from dpviz.session.ledger.records import (
     RecordStatements,
     SomeRecord,
     Status,
-    Use,
+    UseRecord,
 )
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.statements import Statement
@@ -108,7 +108,7 @@ class Ledger:
         made: bool = False,
         person: str = "",
         remembers: bool = True,
-        registry: Registry | None = None,
+        registry: KnownLedgers | None = None,
         holds: Holds | None = None,
     ) -> None:
         self._location = ledger_location
@@ -189,7 +189,7 @@ class Ledger:
         ledger_location, made = locate(held), False
         called, identity = str(ledger_location), ledger_location.identity
         about = canonical([charter["dataset"], charter["schema"]], "charter") if recognised else None
-        registry = Registry(identity, called, about, passing=ledger_location.passing)
+        registry = KnownLedgers(identity, called, about, passing=ledger_location.passing)
         if not ledger_location.exists() and begins(ledger_location, registry, Place(identity, check), existing):
             if existing:
                 raise no_ledger(called, "does not exist", "give the place of the ledger, or leave out existing=True")
@@ -540,7 +540,7 @@ class Ledger:
         *,
         retry: bool = False,
         wanted: Wanted | None = None,
-    ) -> Use:
+    ) -> UseRecord:
         """Reserve a use of an open entry, durably, or return the use that already answers the key.
 
         Parameters
@@ -579,7 +579,7 @@ class Ledger:
         """
         _check_key(key)
 
-        def work(connection: Connection) -> Use:
+        def work(connection: Connection) -> UseRecord:
             last, sub = self._last, self._sub(connection, number)
             found = self._find(connection, USES, key, of=number)
             if found is not None and found.status in ANSWERED:
@@ -685,7 +685,7 @@ class Ledger:
         """
         return self._close(CHARGES, (number, 0), _nothing(status), None)
 
-    def settle(self, number: int, use: int, answer: bytes, adjust: Callable[[Account], Account]) -> Use:
+    def settle(self, number: int, use: int, answer: bytes, adjust: Callable[[Account], Account]) -> UseRecord:
         """Record the answer of a pending use, and give back what it reserved and did not need.
 
         Parameters
@@ -713,7 +713,7 @@ class Ledger:
         """
         return self._close(USES, (number, use), "done", answer, adjust)
 
-    def fail_use(self, number: int, use: int, status: Literal["cancelled", "failed"]) -> Use:
+    def fail_use(self, number: int, use: int, status: Literal["cancelled", "failed"]) -> UseRecord:
         """Record that a pending use came to nothing; everything it reserved stays used.
 
         Parameters
@@ -758,7 +758,7 @@ class Ledger:
             if not found.mine:
                 return records.not_open(found)
             said: dict[str, object] = {} if answer is None else {"answer": blobs.put(connection, answer)}
-            if isinstance(found, Use):
+            if isinstance(found, UseRecord):
                 sub = self._sub(connection, found.entry)
                 said["sub"] = after = _carried(sub, adjust(dict(sub)))
                 self._must_follow(self._chain.audit.settling(found.entry, found.number, after))
@@ -1034,7 +1034,7 @@ class Ledger:
         return self._look(lambda connection: self._sub(connection, number))
 
     @single_arguments
-    def uses(self, number: int) -> list[Use]:
+    def uses(self, number: int) -> list[UseRecord]:
         """List all uses of an open entry, in the order of reserving.
 
         Parameters
@@ -1055,7 +1055,7 @@ class Ledger:
             If the ledger is broken, or older than what was seen of it.
         """
 
-        def work(connection: Connection) -> list[Use]:
+        def work(connection: Connection) -> list[UseRecord]:
             self._sub(connection, number)
             found = self._fetch(connection, USES, USES.every, of=number)[::-1]
             _lacks_none([(number, use) for use in range(1, self._chain.audit.uses_of(number) + 1)], found)
@@ -1064,7 +1064,7 @@ class Ledger:
         return self._look(work)
 
     @single_arguments
-    def use(self, number: int, use: int) -> Use:
+    def use(self, number: int, use: int) -> UseRecord:
         """Return one use of an open entry.
 
         Parameters
@@ -1089,7 +1089,7 @@ class Ledger:
         return self._look(lambda connection: self._one(connection, USES, (number, use)))
 
     @single_arguments
-    def find_use(self, number: int, key: str) -> Use | None:
+    def find_use(self, number: int, key: str) -> UseRecord | None:
         """Find the latest use of an open entry for a key.
 
         Parameters
@@ -1110,7 +1110,7 @@ class Ledger:
             If the ledger is broken, or older than what was seen of it.
         """
 
-        def work(connection: Connection) -> Use | None:
+        def work(connection: Connection) -> UseRecord | None:
             self._sub(connection, number)
             return self._find(connection, USES, key, of=number)
 
@@ -1309,7 +1309,7 @@ BESIDE = "the -lock file beside it notes"
 REMEMBERS = "this machine remembers"
 
 
-def begins(location: LedgerLocation, registry: Registry, place: Place, existing: bool | None) -> bool:
+def begins(location: LedgerLocation, registry: KnownLedgers, place: Place, existing: bool | None) -> bool:
     """Whether a ledger begins here: refused where an earlier one is known, unless existing=False says that it is."""
     beside, memory = location.beside(), None if location.passing else place.load()
     found = registry.here() + registry.about()
@@ -1336,7 +1336,7 @@ def begins(location: LedgerLocation, registry: Registry, place: Place, existing:
 def _known(
     location: LedgerLocation,
     store: Store,
-    registry: Registry,
+    registry: KnownLedgers,
     place: Place,
     beside: Beside,
     existing: bool | None,

@@ -109,7 +109,7 @@ class Entry(LedgerRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Use(LedgerRecord):
+class UseRecord(LedgerRecord):
     """One use of an open entry and what came of it. Without an answer all that it reserved stays used."""
 
     entry: int = 0
@@ -227,7 +227,7 @@ class RecordStatements(Generic[SomeRecord]):
 
 
 CHARGES = RecordStatements(tables.entry, Entry, opens="charge", closes="outcome")
-USES = RecordStatements(tables.use, Use, opens="reserve", closes="settle")
+USES = RecordStatements(tables.use, UseRecord, opens="reserve", closes="settle")
 
 
 def renew(connection: Connection, record_id: RecordId, by: Owner) -> bool:
