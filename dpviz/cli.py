@@ -1,4 +1,6 @@
-"""`dpviz ledger show | verify | backup`: look at a ledger, prove that it holds, copy it. No data, no session needed.
+"""`dpviz ledger show | verify | registry | backup`: look at a ledger, prove that it holds, describe a release, copy it.
+
+No command needs data or a session.
 
 Exit codes: 0 done; 1 refused; 2 a command that cannot be read; 3 the ledger is damaged.
 """
@@ -66,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     about = {
         "show": ("what was charged, in which unit, and what is its state", _show),
         "verify": ("read every row and every answer again, and say where the chain is broken", _verify),
+        "registry": ("write a release as a record for OpenDP's registry of deployments, in YAML", _registry),
         "backup": ("copy the ledger into a new SQLite file, verified; others may go on using it", _backup),
     }
     made = {}
@@ -79,6 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     made["verify"].add_argument(
         "--rebuild-index", action="store_true", help="first derive the index anew from the chain, which must hold"
     )
+    made["registry"].add_argument("entry", type=int, help="the number of the release, as `show` lists it")
+    made["registry"].add_argument("--use", type=int, metavar="N", help="of a session of questions: its answer N")
     made["backup"].add_argument("target", help="the file to make; it must not exist")
     return parser
 
@@ -185,6 +190,22 @@ def _verify(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         ]
         lines += [one.text for one in found]
     return {**record, "undercharged": [one.to_json() for one in found]}, lines
+
+
+def _registry(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    from dpviz.model import registry
+    from dpviz.session import arithmetic, holding
+    from dpviz.session.ledger import Ledger
+    from dpviz.session.releases import Releases
+    from dpviz.session.saved import from_bytes
+
+    ledger = Ledger.read(options.ledger, check=arithmetic.known, holds=holding.holds)
+    if options.use is None:
+        release = Releases(ledger)[options.entry]
+    else:
+        release = from_bytes(ledger.use_answer(options.entry, options.use)).found_in(ledger)
+    made = registry.record(release, release.drawn)
+    return {"record": registry.plain(made), "gaps": registry.gaps(made)}, registry.yaml(made).splitlines()
 
 
 def _backup(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:

@@ -64,9 +64,15 @@ def temporary(place: Path) -> bool:
 JSON: Final = ".json"
 CSV: Final = ".csv"
 HTML: Final = ".html"
+YAML: Final = ".yaml"
 """The formats that are written here, by the usual ending of their files."""
 
-_OWN: Final = {JSON: ("JSON, or the binary form in .dpviz", [".dpviz"]), CSV: ("CSV", []), HTML: ("HTML", [".htm"])}
+_OWN: Final = {
+    JSON: ("JSON, or the binary form in .dpviz", [".dpviz"]),
+    CSV: ("CSV", []),
+    HTML: ("HTML", [".htm"]),
+    YAML: ("YAML", [".yml"]),
+}
 """Each of them in words, and what else its files may end in."""
 
 _SAVED: Final = 'release.save("visits.json")'
@@ -91,7 +97,7 @@ _MEANT: Final = {ending: call for endings, call in _PROMISED.items() for ending 
 def of_format(path: object, what: str, example: str, ending: str) -> Path:
     """The path that was given for a file of one format, or a refusal where its ending promises another.
 
-    ending  the format: JSON, CSV or HTML. A name that ends in nothing, or in what promises no format, is taken
+    ending  the format: JSON, CSV, HTML or YAML. A name that ends in nothing, or in what promises no format, is taken
 
     >>> of_format("visits.csv", "a table", "visits.csv", CSV).name
     'visits.csv'

@@ -19,7 +19,7 @@ from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, s
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
-from dpviz.model import binary
+from dpviz.model import binary, registry
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
 from dpviz.model.answers.values import listed, value_columns
@@ -710,6 +710,67 @@ class Release(Askable):
             f"intervals fail at most {level} of the time" * self.valued,
         ]
         return table(filter(None, about), lambda: self.to_frame(beta), path)
+
+    @plain_arguments
+    def registry(self, path: str | Path | None = None, **facts: Any) -> str | None:
+        """Write the release as a record for OpenDP's registry of deployments, in YAML.
+
+        Facts that a release knows are filled in: variant, unit, parameters, mechanism, composition, type of the data
+        source, floating point, timing. A fact that only a person knows is a gap: `null`, with a comment that asks for
+        it.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+        **facts
+            Facts for gaps, by their names: `data_curators` is a dict of names and kinds ("Government", "Industry" or
+            "Nonprofit"), `registry_authors` a name or a list of names, `publication_date` a day as "YYYY-MM-DD"; texts
+            are `intended_use`, `data_product_region`, `data_product_sector`, `actors`,
+            `preprocessing_and_hyperparameter_tuning` and `justification`.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ReleaseFormat
+            If this is a teaching draw, which is not private.
+        ParameterError
+            If a fact has an unknown name or a value that the registry does not allow, or the file cannot be written.
+
+        Notes
+        -----
+        The fields are those of `schemas/deployments-schema.yaml` in opendp/deployments-registry-data, as read on
+        2026-11-28. The day of publication is the day of the draw where the ledger is at hand and no other is given.
+
+        Examples
+        --------
+        >>> import dpviz as dv, tempfile
+        >>> data, ledger = dv.datasets.doctor_visits(), tempfile.mkdtemp() + "/visits.ledger"
+        >>> session = dv.Session(data, dv.Unit("row", noun="person-year"), dv.Budget("1"), ledger)
+        >>> card = session.release(dv.Domain.integers(0, 40, column="visits"), dv.Dense("1/2")).registry()
+        >>> print("\\n".join(card.split("\\n")[4:6]))
+          basic:
+            name: "Visits per person-year"
+        """
+        place = None if path is None else files.of_format(path, "a card", "visits.yaml", files.YAML)
+        made = registry.yaml(registry.record(self, self.drawn, facts))
+        if place is None:
+            return made
+        files.write(place, made.encode(), "a card", "visits.yaml")
+        return None
+
+    @property
+    def drawn(self) -> str:
+        """The day when the answer was drawn, where its ledger is at hand; else empty."""
+        ledger = None if self._ledger is None else self._ledger()
+        if ledger is None or self.number is None:
+            return ""
+        entry = ledger.entry(self.number) if self.use is None else ledger.use(self.number, self.use)
+        return (entry.closed or "")[: len("YYYY-MM-DD")]
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:

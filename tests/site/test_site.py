@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from dpviz import widgets
 from dpviz.mechanisms import OPENINGS, REGISTRY
+from tests.architecture.test_promises import TEST, missing
 from tests.architecture.tree import ROOT
 from tools import address, public
 from tools.site import cells, check, command, findings, mechanisms, pages, reference
@@ -35,6 +37,17 @@ def test_every_mechanism_has_a_recipe_and_a_page() -> None:
     assert {name for name, _ in mechanisms.pages()} == {f"{name}.md" for name in (*REGISTRY, *OPENINGS, "index")}
 
 
+def test_every_hazard_is_answered_by_tests_that_exist_or_is_said_not_to_be() -> None:
+    text = (ROOT / "docs/explanation/hazards.md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if re.match(r"\| \d", line)]
+    assert len(rows) == 26 and len({row[1] for row in rows}) == len(rows)
+    assert missing(text) == []
+    for _, hazard, state, *shown in rows:
+        named = TEST.findall(" ".join(shown))
+        assert state.partition(":")[0] in {"answered", "shown"} and named or state.startswith("not answered"), hazard
+    assert sum(row[2].startswith("not answered") for row in rows) == 11
+
+
 def test_the_decision_page_leads_to_every_mechanism() -> None:
     text = (ROOT / "docs/which.md").read_text()
     assert [name for name in (*REGISTRY, "PayWhatYouGet") if f"](mechanisms/{name}.md)" not in text] == []
@@ -60,7 +73,7 @@ def test_a_finding_that_lacks_a_part_is_named(tmp_path: Path) -> None:
 
 
 def test_the_command_line_is_shown_with_every_command() -> None:
-    assert all(f"## `dpviz ledger {name}`" in command.page() for name in ("show", "verify", "backup"))
+    assert all(f"## `dpviz ledger {name}`" in command.page() for name in ("show", "verify", "registry", "backup"))
 
 
 def test_a_cell_that_fails_is_named_with_its_page_and_one_that_runs_gives_its_outputs(tmp_path: Path) -> None:
