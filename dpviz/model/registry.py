@@ -154,7 +154,7 @@ def _fact(name: str, value: Any) -> Any:
     if name == "data_product_sector" and found not in SECTORS:
         raise ParameterError.of(found, f"the registry's sectors are {', '.join(SECTORS)}", "take one of them")
     if name == "publication_date" and not _is_day(found):
-        raise ParameterError.of(found, "publication_date is a day as YYYY-MM-DD", 'write "2026-11-28"')
+        raise ParameterError.of(found, "publication_date is a day as YYYY-MM-DD", "write year, month and day so")
     return [found] if name == "registry_authors" else found
 
 
@@ -300,7 +300,9 @@ def _post_processing(release: Release) -> str:
 def _utility(release: Release) -> str:
     found = [(measure, measure.at(BETA)) for measure in headline(release.terms.measures)]
     said = [one.phrased(f"{one.sign}{text(value.value)}") for one, value in found if value is not None]
-    stated = f"Stated before the draw, each with a chance of at least 95%: {'; '.join(said)}." if said else ""
+    stated = (
+        f"Stated before the draw, each with a chance of at least {text(1 - BETA)}: {'; '.join(said)}." if said else ""
+    )
     return _sentences(stated, *release.sureness(BETA)) or "No error is stated."
 
 
@@ -406,7 +408,7 @@ def yaml(made: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> print(yaml({"tier": 3, "basic": {"name": "visits", "actors": Gap("actors")}}), end="")
-    # A record for the OpenDP deployments registry (schema of 2026-11), written by dpviz.
+    # A record for the OpenDP deployments registry (`deployments-schema.yaml`), written by dpviz.
     # 1 gap, which a person fills in: actors
     tier: 3
     basic:
@@ -415,7 +417,7 @@ def yaml(made: Mapping[str, Any]) -> str:
     """
     names = gaps(dict(made))
     head = [
-        "# A record for the OpenDP deployments registry (schema of 2026-11), written by dpviz.",
+        "# A record for the OpenDP deployments registry (`deployments-schema.yaml`), written by dpviz.",
         f"# {len(names)} gap{'' if len(names) == 1 else 's'}, which a person fills in: {', '.join(names)}"
         if names
         else "# No gap is left.",

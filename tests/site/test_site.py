@@ -44,7 +44,7 @@ def test_every_hazard_is_answered_by_tests_that_exist_or_is_said_not_to_be() -> 
     assert missing(text) == []
     for _, hazard, state, *shown in rows:
         named = TEST.findall(" ".join(shown))
-        assert state.partition(":")[0] in {"answered", "shown"} and named or state.startswith("not answered"), hazard
+        assert (state.partition(":")[0] in {"answered", "shown"} and named) or state.startswith("not answered"), hazard
     assert sum(row[2].startswith("not answered") for row in rows) == 11
 
 
