@@ -36,6 +36,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.privacy.conversion import to_zcdp
+from dpviz.privacy.discrete_gaussian import Moves
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -82,8 +83,9 @@ class Dense(Parameters):
     Notes
     -----
     **Privacy.** Pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
-    the law by a ratio of at most 1/decay. Gaussian noise: zCDP with rho = l2_squared / (2 variance), which is attained
-    in the limit (`Unit.l2_squared`). Clamping is post-processing [1]_.
+    the law by a ratio of at most 1/decay. Gaussian noise: (epsilon, delta) by the exact delta of the worst move
+    (`privacy.discrete_gaussian`), and zCDP with rho = l2_squared / (2 variance), which is attained in the limit
+    (`Unit.l2_squared`). Clamping is post-processing [1]_.
 
     **Error.** Exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
 
@@ -91,7 +93,7 @@ class Dense(Parameters):
     ----------
     .. [1] Balcer, Vadhan 2018, Algorithms 4.8 (GeoSample), 4.11 (FastSample), 5.1 (BasicHistogram), Theorem 5.2; for
            base="exp" Ghosh, Roughgarden, Sundararajan 2009 (two-sided geometric); for base="gaussian" Canonne, Kamath,
-           Steinke 2020, Theorem 4, and Bun, Steinke 2016, Proposition 1.3. The L2 sensitivity is derived here.
+           Steinke 2020, Theorems 4 and 7. The L2 sensitivity and the delta of several counts are derived here.
 
     Examples
     --------
@@ -105,6 +107,11 @@ class Dense(Parameters):
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
     delta_text: ClassVar[str] = "Dense is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
     first_choice: ClassVar[int] = 1
+
+    @property
+    def revision(self) -> int:  # type: ignore[override]
+        """Only the calibration of Gaussian noise has moved."""
+        return 2 if self.base == GAUSSIAN else 1
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: AnyBase = parameter(
@@ -152,7 +159,7 @@ class Dense(Parameters):
             base: Any = self.base
             return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap).bind(unit.l1(bins), unit.n)
         limit = check_limit(unit.n if self.cap is None else self.cap)
-        return BoundGaussian.of(self.epsilon, self.delta, unit.l2_squared(bins), limit)
+        return BoundGaussian.of(self.epsilon, self.delta, Moves.of(unit, bins), limit)
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix the sensitivity, the law of the noise, and the clamp.
@@ -246,17 +253,17 @@ class DenseBound(Bound):
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
-            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
+            moves = Moves.of(self.unit, self.question.bins)
+            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
             rival = Dense(epsilon, GAUSSIAN, cap=made.cap, clamp=made.clamp, delta=USUAL_DELTA)
             return rival.bind(self.question, self.unit)
         return None
 
-    def rho_against(self, unit: Unit) -> Fraction | None:
-        """Squared distances divide rho as they divide the variance."""
-        noise = self.noise
-        if not isinstance(noise, BoundGaussian):
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+        """The variance on every count, and how this unit moves them."""
+        if not isinstance(self.noise, BoundGaussian):
             return None
-        return noise.rho * unit.l2_squared(self.question.bins) / noise.l2_squared
+        return self.noise.found.variance, Moves.of(unit, self.question.bins)
 
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()

@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on counts: its parameters, and the rho that a price in epsilon and delta pays for."""
+"""Discrete Gaussian noise on counts: its parameters, and the variance that a price in epsilon and delta pays for."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
-from dpviz.privacy.conversion import STEP, to_approx
-from dpviz.privacy.grid import EPSILON_STEP
+from dpviz.privacy.discrete_gaussian import Calibrated, Moves, Rule, calibrate, epsilon_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
+from dpviz.privacy.renyi import STEP
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -47,75 +47,74 @@ DELTA: Final[Any] = parameter(
 )
 
 
-def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho on the price grid with rho + 2 sqrt(rho ln(1 / delta)) <= epsilon.
+def epsilon_for(rho: Fraction, delta: Fraction, moves: Moves) -> Fraction:
+    """An epsilon in four digits that pays for nearly this rho on counts that move so, and for no more.
 
-    Raises ParameterError where that is below any noise that is drawn. Source: Bun, Steinke 2016, Proposition 1.3.
-
-    >>> float(rho_for(Fraction(1), Fraction(1, 10**6)))
-    0.017468904769
+    >>> moves = Moves.box(1, 1)
+    >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6), moves)
+    >>> float(epsilon), float(calibrate(moves, epsilon, Fraction(1, 10**6)).rho)
+    (2.267, 0.124942060619)
     """
-    from dpviz.laws.product import largest_rho
-
-    rho = floor_to(largest_rho(epsilon, delta), EPSILON_STEP)
-    if not rho:
-        raise ParameterError.of(
-            f"epsilon = {text(epsilon)}, delta = {text(delta)}",
-            "the rho that this pays for is below any noise that is drawn",
-            "ask for a larger epsilon",
-        )
-    return rho
-
-
-def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon in four digits that pays for nearly this rho, and for no more.
-
-    >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6))
-    >>> float(epsilon), float(rho_for(epsilon, Fraction(1, 10**6)))
-    (2.753, 0.124977340997)
-    """
-    epsilon = to_approx(ZCDP(rho), delta).epsilon - STEP
-    return floor_to(epsilon, place(epsilon, 4))
-
-
-def guarantee(epsilon: Fraction, delta: Fraction, rho: Fraction, unit: Unit) -> Guarantee:
-    """The price of Gaussian noise for this rho: (epsilon, delta), or rho alone where answers are added up by that."""
-    rule = (
-        "discrete Gaussian noise, Canonne, Kamath, Steinke 2020, Theorem 4, for the L2 sensitivity; "
-        f"{ZCDP(rho).short} by Bun, Steinke 2016, Proposition 1.3"
+    least = epsilon_of(moves, moves.squared / (2 * rho), delta) - STEP
+    if least > 0:
+        step = place(least, 4)
+        epsilon = floor_to(least, step)
+        while epsilon > 0:
+            if calibrate(moves, epsilon, delta).rho <= rho:
+                return epsilon
+            epsilon -= step
+    raise ParameterError.of(
+        f"rho = {text(rho)}", "no epsilon that can be asked for pays for so little", "ask for a larger rho"
     )
-    return Guarantee(ApproxDP(epsilon, delta), unit, rule, requested=epsilon, zcdp_steps=ZCDP(rho))
+
+
+def guarantee(epsilon: Fraction, delta: Fraction, noise: Calibrated, unit: Unit) -> Guarantee:
+    """The price of Gaussian noise: (epsilon, delta), or rho alone where answers are added up by that."""
+    rho = ZCDP(noise.rho)
+    rule = f"{rule_of(noise.rule)}; {rho.short} under a zCDP budget"
+    return Guarantee(ApproxDP(epsilon, delta), unit, rule, requested=epsilon, zcdp_steps=rho)
+
+
+def rule_of(rule: Rule) -> str:
+    """The theorem that a price rests on."""
+    if rule == "exact":
+        return "discrete Gaussian noise, its exact δ for the worst unit, Canonne, Kamath, Steinke 2020, Theorem 7"
+    return (
+        "discrete Gaussian noise, Canonne, Kamath, Steinke 2020, Theorem 4, for the L2 sensitivity, "
+        "and Proposition 12 at one Rényi order"
+    )
 
 
 @dataclass(frozen=True)
 class BoundGaussian:
-    """Gaussian noise in force on counts that one unit moves by sqrt(l2_squared). `limit` is the public top of a count.
+    """Gaussian noise in force on counts. `limit` is the public top of a count.
 
-    rho  what it costs: the largest that epsilon and delta pay for
+    found  the variance, and the rho that it costs
+    moves  how one unit moves the counts
     """
 
-    rho: Fraction
+    found: Calibrated
     delta: Fraction
-    l2_squared: int
+    moves: Moves
     limit: int | None
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, l2_squared: int, limit: int | None) -> BoundGaussian:
+    def of(cls, epsilon: Fraction, delta: Fraction, moves: Moves, limit: int | None) -> BoundGaussian:
         """The noise that this price pays for. Raises ParameterError where it would be wider than any that is drawn."""
         from dpviz.noise.gaussian import discrete_gaussian
 
-        noise = cls(rho_for(epsilon, delta), delta, l2_squared, limit)
+        noise = cls(calibrate(moves, epsilon, delta), delta, moves, limit)
         discrete_gaussian(noise.law.variance)
         return noise
 
     @cached_property
     def law(self) -> GaussianNoise:
         """The law by itself, as a release stores it."""
-        return GaussianNoise(Fraction(self.l2_squared) / (2 * self.rho), self.limit)
+        return GaussianNoise(self.found.variance, self.limit)
 
     def guarantee(self, unit: Unit, asked: Fraction) -> Guarantee:
         """Return the price of noise on every count."""
-        return guarantee(asked, self.delta, self.rho, unit)
+        return guarantee(asked, self.delta, self.found, unit)
 
     def modes(self) -> tuple[Mode, ...]:
         return ("exact",)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import counted, text
-from dpviz.mechanisms.gaussian import GAUSSIAN, epsilon_for
+from dpviz.exact import counted, floor_to, place, text
+from dpviz.mechanisms.gaussian import GAUSSIAN
 from dpviz.mechanisms.one_domain import product
 from dpviz.mechanisms.opened_parts import opened
 from dpviz.model.answers import Answer, Grouped
@@ -23,7 +23,9 @@ from dpviz.model.repricing import Repricing, at_rho
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
+from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.composition import basic
+from dpviz.privacy.discrete_gaussian import Moves, below_any_noise, epsilon_of, holds, rho_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
 from dpviz.privacy.parallel import moved, parallel, share
@@ -78,13 +80,18 @@ class Groups(Around):
              Theorem 2, repaired as `PayWhatYouGet` has it, with the zero-concentrated drift); those about parts in
              which a unit does not count have the same law without it. A unit that is replaced may leave its parts for
              others: `dpviz.privacy.parallel.moved`. Gaussian noise, in parallel parts or one after the other: the rhos
-             of all parts that a unit counts in add up (Bun, Steinke 2016, Lemma 1.7).
+             of all parts that a unit counts in add up (Bun, Steinke 2016, Lemma 1.7), and so do its moves, whose exact
+             delta is that of all of them together (`privacy.discrete_gaussian`).
     """
 
     inner: Mechanism
     way: Way
 
-    revision: ClassVar[int] = 3
+    @property
+    def revision(self) -> int:  # type: ignore[override]
+        """The calibration of Gaussian noise has moved once more."""
+        return 4 if self.inner.parameters().get("base") == GAUSSIAN else 3
+
     repriced: ClassVar[tuple[Repricing, ...]] = (
         Repricing(3, lambda terms: _cost(terms), "the mechanism that answered each part was charged too little"),
     )
@@ -155,7 +162,7 @@ class Groups(Around):
         gaussian = given.get("base") == GAUSSIAN
         if self.way == "sequence":
             if gaussian:
-                return self._of_rho(first, unit, unit).bind(first, unit)
+                return self._gaussian(first, unit, unit).bind(first, unit)
             return self._priced(*share(epsilon, delta, by.size, "add-remove")).bind(first, unit)
         if few == by.size:
             raise ParameterError.of(
@@ -166,7 +173,7 @@ class Groups(Around):
         inside = unit.in_part()
         try:
             if gaussian:
-                return self._of_rho(first, inside, unit).bind(first, inside)
+                return self._gaussian(first, inside, unit).bind(first, inside)
             return self._priced(*share(epsilon, delta, few, unit.relation)).bind(first, inside)
         except ParameterError as refused:
             if unit.relation == "add-remove":
@@ -185,17 +192,29 @@ class Groups(Around):
         priced = {"epsilon": text(epsilon), **({"delta": text(delta)} if given.get("delta") else {})}
         return type(self.inner).from_parameters({**given, **priced})
 
-    def _of_rho(self, first: Question, inside: Unit, unit: Unit) -> Mechanism:
-        """The inner mechanism with Gaussian noise, at its share of the rho that the price of all parts pays for.
+    def _gaussian(self, first: Question, inside: Unit, unit: Unit) -> Mechanism:
+        """The inner mechanism with Gaussian noise, at an epsilon for which the answers about all parts cost theirs.
 
         inside  the unit as the answer about one part protects it
+
+        The variance that is drawn is tested, for wider noise is not always cheaper.
         """
+        asked = self.inner.parameters()
+        epsilon, delta = Fraction(asked["epsilon"]), Fraction(asked["delta"])
         whole = self.inner.bind(first, inside)
-        alone, delta = whole.price.zcdp_steps, Fraction(self.inner.parameters()["delta"])
-        assert isinstance(alone, ZCDP)
-        together = rho_together(whole, unit, self.way)
-        assert together is not None
-        return self._priced(epsilon_for(alone.rho * alone.rho / together, delta), delta)
+        found, alone = together(whole, unit, self.way), whole.gaussian(inside)
+        if found is None or alone is None:  # nothing is drawn
+            return self.inner
+        each = epsilon_of(alone[1], discrete_gaussian.calibrate(found[1], epsilon, delta).variance, delta)
+        step = place(each, 4) if each else Fraction(0)
+        each = min(epsilon, floor_to(each, step) if step else each)
+        while each > 0:
+            made = self._priced(each, delta)
+            drawn = together(made.bind(first, inside), unit, self.way)
+            if drawn is not None and holds(drawn[1], drawn[0], epsilon, delta):
+                return made
+            each -= step
+        raise below_any_noise(epsilon, delta)
 
     def _concentrated(
         self, first: Question, by: Partition | NamedParts, unit: Unit, epsilon: Fraction, delta: Fraction
@@ -256,16 +275,34 @@ def changed(by: Partition | NamedParts, unit: Unit) -> int:
     return few if unit.relation == "add-remove" else int(moved(one, one, few, by.size))
 
 
-def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
-    """The rho of the answers about all parts, where each is Gaussian noise; else None.
+def together(each: Bound, unit: Unit, way: Way) -> tuple[Fraction, Moves] | None:
+    """The variance of Gaussian noise on the counts of all parts, and how one unit moves all of them; else None.
 
-    Squared distances of disjoint parts add up. A unit that is replaced in a part moves its counts by as much as the
-    noise says, or where it does not say by twice as much as one that comes or goes.
+    The parts are disjoint, so the squares of its moves add up. A unit that is replaced in a part moves its counts as
+    the mechanism says.
     """
-    by, alone = each.question.by, each.price.zcdp_steps
+    by, found = each.question.by, each.gaussian(each.unit)
+    if by is None or found is None:
+        return None
+    variance, alone = found
+    if way == "sequence":
+        return variance, alone.times(by.size)
+    few = touched(by, unit)
+    if unit.relation == "add-remove":
+        return variance, alone.times(few)
+    both = each.gaussian(unit)
+    squared = 4 * alone.squared if both is None else both[1].squared
+    return variance, alone.over(int(moved(Fraction(alone.squared), Fraction(squared), few, by.size)))
+
+
+def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
+    """The rho of the answers about all parts, where each is Gaussian noise; else None."""
+    by, alone, found = each.question.by, each.price.zcdp_steps, together(each, unit, way)
     if by is None or not isinstance(alone, ZCDP):
         return None
-    return _added_up(by, unit, way, alone.rho, each.rho_against(unit))
+    if found is not None:
+        return rho_of(found[1], found[0])
+    return _added_up(by, unit, way, alone.rho, None)
 
 
 def _added_up(by: Partition | NamedParts, unit: Unit, way: str, alone: Fraction, both: Fraction | None) -> Fraction:

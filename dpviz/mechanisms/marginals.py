@@ -20,7 +20,7 @@ from dpviz.errors import DomainError, ParameterError, short
 from dpviz.exact import counted, text, whole
 from dpviz.fitting.residuals import LARGEST_WEIGHT, MOST_TABLES, MOST_TOGETHER, Places, Tables
 from dpviz.fitting.simulated import sampler_of
-from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, rho_for
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee
 from dpviz.model.answers import Answer, MarginalTables
 from dpviz.model.answers.marginals import MOST_CELLS, TIMES, TOTAL, written
 from dpviz.model.domain import Domain, quoted
@@ -33,6 +33,7 @@ from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
 from dpviz.privacy.conversion import to_zcdp
+from dpviz.privacy.discrete_gaussian import Calibrated, Moves, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -134,7 +135,7 @@ class Marginals(Parameters):
         column, so the total is n, without noise and for nothing.
     base : {"exp", "gaussian"}, default "exp"
         "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs epsilon
-        and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
+        and delta, or under a zCDP budget the rho of the same noise.
     delta : str, int, float or Fraction, optional
         The delta of Gaussian noise, which base="gaussian" needs and the other base refuses.
 
@@ -176,6 +177,11 @@ class Marginals(Parameters):
     name: ClassVar[str] = "Marginals"
     about: ClassVar[str] = "Tables of all pairs of columns, made to agree. Best for many columns."
     delta_text: ClassVar[str] = "Marginals is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
+
+    @property
+    def revision(self) -> int:  # type: ignore[override]
+        """Only the calibration of Gaussian noise has moved."""
+        return 2 if self.base == GAUSSIAN else 1
 
     epsilon: Exact = parameter(reads=Epsilon())
     ways: Reads[int, int] = parameter(
@@ -225,12 +231,12 @@ class Marginals(Parameters):
         spread, asked = Spread.of(unit, tables), written(tables)
         if self.delta is None:
             law: NoisyMarginals = MarginalsLaw(asked, self.epsilon / spread.moved, total)
-            rho = None
+            noise = None
         else:
-            rho = rho_for(self.epsilon, self.delta)
-            law = GaussianMarginalsLaw(asked, Fraction(spread.squares) / (2 * rho), total)
+            noise = calibrate(spread.moves(tables), self.epsilon, self.delta)
+            law = GaussianMarginalsLaw(asked, noise.variance, total)
         sampler_of(law.drawn(min(tables.weights)))  # refused where noise is too wide
-        return MarginalsBound(self, question, unit, law, rho)
+        return MarginalsBound(self, question, unit, law, noise)
 
     def _total(self, question: Question, unit: Unit) -> int | None:
         """The public number of rows, where the analyst vouches that each has a bin."""
@@ -290,10 +296,18 @@ class Spread:
 
     moved    each table times its weight, in L1, at most
     squares  the squares of the cells, times the square of the weight, at most
+    records  the most by which a cell moves
     """
 
     moved: int
     squares: int
+    records: int
+
+    def moves(self, tables: Tables) -> Moves:
+        """The moves of all cells, each times its weight. Where all tables weigh 1 the cells have noise of one variance,
+        and none moves by more than the records of a unit."""
+        one = set(tables.weights) == {1}
+        return Moves.within(self.squares, self.records) if one else Moves.unknown(self.squares)
 
     @classmethod
     def of(cls, unit: Unit, tables: Tables) -> Spread:
@@ -314,13 +328,13 @@ class Spread:
             for weight, most in zip(tables.weights, full, strict=True)
         ]
         if unit.relation == "add-remove":
-            return cls(records * sum(tables.weights), sum(alone))
+            return cls(records * sum(tables.weights), sum(alone), records)
         both = sum(weight for weight, one in zip(tables.weights, single, strict=True) if not one)
         twice = [0 if one else 2 * squares for squares, one in zip(alone, single, strict=True)]
         moved = records * max(sum(tables.weights), 2 * both)
         if min(full) == records:
-            return cls(moved, max(sum(alone), sum(twice)))
-        return cls(moved, sum(map(max, alone, twice)))
+            return cls(moved, max(sum(alone), sum(twice)), records)
+        return cls(moved, sum(map(max, alone, twice)), records)
 
 
 @dataclass(frozen=True)
@@ -331,7 +345,7 @@ class MarginalsBound(Bound):
     question: Question
     unit: Unit
     law: NoisyMarginals
-    rho: Fraction | None = None
+    noise: Calibrated | None = None
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = MarginalTables
@@ -348,8 +362,8 @@ class MarginalsBound(Bound):
     @cached_property
     def price(self) -> Guarantee:
         made = self.mechanism
-        if made.delta is not None and self.rho is not None:
-            return guarantee(made.epsilon, made.delta, self.rho, self.unit)
+        if made.delta is not None and self.noise is not None:
+            return guarantee(made.epsilon, made.delta, self.noise, self.unit)
         many = counted(len(self.tables.tables), "table")
         rule = f"two-sided geometric noise on {many}, which one unit moves by no more than their sensitivities together"
         return Guarantee(PureDP(made.epsilon), self.unit, rule, requested=made.epsilon)
@@ -387,9 +401,16 @@ class MarginalsBound(Bound):
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
-            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
+            moves = Spread.of(self.unit, self.tables).moves(self.tables)
+            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
             return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
         return None
+
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+        """The variance of a cell of weight 1, and how this unit moves all cells, each times its weight."""
+        if self.noise is None:
+            return None
+        return self.noise.variance, Spread.of(unit, self.tables).moves(self.tables)
 
     @property
     def verb(self) -> str:

@@ -14,7 +14,6 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, text
 from dpviz.laws.product import Noise, Rounds, beta_for, theory_n
-from dpviz.mechanisms.gaussian import rho_for
 from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, ProductRecord
 from dpviz.model.error import ErrorModel
@@ -37,8 +36,10 @@ from dpviz.model.statistic import RecordBits, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.noise.product import draw_rows, noisy_means
 from dpviz.noise.shuffle import permutation
+from dpviz.privacy.discrete_gaussian import below_any_noise
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
+from dpviz.privacy.renyi import rho_for
 from dpviz.privacy.unit import Unit
 
 VALUES_A_SECOND = 5 * 10**9
@@ -116,6 +117,7 @@ class SampleProduct(Parameters):
     name: ClassVar[str] = "SampleProduct"
     about: ClassVar[str] = "One record of many bits, and then as many as are wanted, from noisy means."
     draws_records: ClassVar[bool] = True
+    revision: ClassVar[int] = 2
     delta_text: ClassVar[str] = "SampleProduct needs δ, or ρ alone where zCDP adds it up."
 
     epsilon: Exact = parameter(reads=Epsilon())
@@ -173,6 +175,8 @@ class SampleProduct(Parameters):
         question.check_bits(self.name)
         rows, factors = self._rows(question, unit), question.domain.factors
         rho = rho_for(self.epsilon, self.delta)
+        if not rho:
+            raise below_any_noise(self.epsilon, self.delta)
         beta = beta_for(self.alpha, len(factors))
         plan = Rounds(len(factors), rows, rho, beta, self.noise, self.flips)
         kind = ProductLaw if self.rows is None else CutProductLaw
@@ -220,7 +224,7 @@ class SampleProductBound(Bound):
         made, rho = self.mechanism, ZCDP(self.plan.price)
         rule = (
             "Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, with the sensitivity of replacing a row; "
-            f"{rho.short} by Bun, Steinke 2016, Proposition 1.3"
+            f"{rho.short} by Canonne, Kamath, Steinke 2020, Proposition 12"
         )
         loss = ApproxDP(made.epsilon, made.delta)
         return Guarantee(loss, self.unit, rule, requested=made.epsilon, zcdp_steps=rho)

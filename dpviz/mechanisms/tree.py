@@ -20,7 +20,7 @@ from dpviz.fitting.simulated import sampler_of
 from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.mechanisms.count_noise import MOST_COUNT
-from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, rho_for
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee
 from dpviz.model.answers import Answer, Ranges
 from dpviz.model.answers.ranges import asked
 from dpviz.model.error import ErrorModel
@@ -33,7 +33,9 @@ from dpviz.model.repricing import Repricing, at_rho
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
+from dpviz.privacy import renyi
 from dpviz.privacy.conversion import to_zcdp
+from dpviz.privacy.discrete_gaussian import Calibrated, Moves, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -95,8 +97,8 @@ class Tree(Parameters):
         The price in the session's unit.
     base : {"exp", "gaussian"}, default "exp"
         "exp": two-sided geometric noise, for epsilon alone; "gaussian": discrete Gaussian noise, which costs epsilon
-        and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon. The levels add
-        up in L2 then, so a tree of many levels needs less noise.
+        and delta, or under a zCDP budget the rho of the same noise. The levels add up in L2 then, so a tree of many
+        levels needs less noise.
     delta : str, int, float or Fraction, optional
         The delta of Gaussian noise, which base="gaussian" needs and the other bases refuse.
     branching : int or "auto", default "auto"
@@ -149,7 +151,12 @@ class Tree(Parameters):
 
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
-    revision: ClassVar[int] = 2
+
+    @property
+    def revision(self) -> int:  # type: ignore[override]
+        """The calibration of Gaussian noise has moved once more."""
+        return 3 if self.base == GAUSSIAN else 2
+
     repriced: ClassVar[tuple[Repricing, ...]] = (
         Repricing(
             2,
@@ -228,9 +235,9 @@ class Tree(Parameters):
         total = self._total(question, unit)
         spread = Spread.of(unit, bins)
         branching = self.branching
-        rho = None if self.delta is None else rho_for(self.epsilon, self.delta)
         if branching == "auto":
-            branching = best_branching(bins, self.epsilon, spread, total is not None, rho)
+            rho = None if self.delta is None else renyi.rho_for(self.epsilon, self.delta)
+            branching = best_branching(bins, self.epsilon, spread, total is not None, rho or None)
         shape = Shape(branching, bins, self.padding == "pinned")
         if shape.nodes > MOST_NODES:
             raise _too_large(f"{shape.nodes:,} nodes")
@@ -242,17 +249,18 @@ class Tree(Parameters):
                 f"give {shape.height} weights, leaves first",
             )
         written, pinned = ",".join(map(str, weights)), shape.pinned
-        if rho is None:
+        noise: Calibrated | None = None
+        if self.delta is None:
             moved = spread.moved(weights, total is not None)
             step = self.epsilon / moved if moved else None
             law: NoisyTree = TreeLaw(branching, bins, pinned, step, written, total)
         else:
-            squares = spread.squares(weights, branching, total is not None)
-            variance = Fraction(squares) / (2 * rho) if squares else None
-            law = GaussianTreeLaw(branching, bins, pinned, variance, written, total)
+            moves = spread.moves(weights, branching, total is not None)
+            noise = None if moves is None else calibrate(moves, self.epsilon, self.delta)
+            law = GaussianTreeLaw(branching, bins, pinned, None if noise is None else noise.variance, written, total)
         if law.amount is not None:
             sampler_of(law.drawn(min(weight for weight in weights if weight)))  # refused where noise is too wide
-        return TreeBound(self, question, unit, law, rho)
+        return TreeBound(self, question, unit, law, noise)
 
     def _total(self, question: Question, unit: Unit) -> int | None:
         """The public number of rows, where the analyst vouches that each has a bin."""
@@ -390,6 +398,28 @@ class Spread:
             found = max(found, int(total(rise, fall, rise - start).max()))
         return found
 
+    def moves(self, weights: tuple[int, ...], branching: int, known: bool = False) -> Moves | None:
+        """Return the moves of all nodes that are drawn, each times its weight; None where none moves.
+
+        Parameters
+        ----------
+        weights : tuple of int
+            The weight of each height, leaves first.
+        branching : int
+            How many children a node has.
+        known : bool
+            Whether the root is public, and not drawn.
+
+        Notes
+        -----
+        Where the levels that are asked weigh 1, all nodes have noise of one variance, and no node moves by more than
+        `records`. Other weights divide the variances of nodes, for which the rule of Rényi orders is proved alone.
+        """
+        squares = self.squares(weights, branching, known)
+        if not squares:
+            return None
+        return Moves.within(squares, self.records) if set(weights) <= {0, 1} else Moves.unknown(squares)
+
 
 def _cost(terms: Terms) -> Guarantee | None:
     """The price of an answer with Gaussian noise, from the noise that was drawn."""
@@ -473,7 +503,7 @@ class TreeBound(Bound):
     question: Question
     unit: Unit
     law: NoisyTree
-    rho: Fraction | None = None
+    noise: Calibrated | None = None
 
     needs: ClassVar[StatisticKind] = StatisticKind.DENSE
     shape: ClassVar[type[Answer]] = Ranges
@@ -491,8 +521,8 @@ class TreeBound(Bound):
     def price(self) -> Guarantee:
         """The price that was asked for; nothing where no node is drawn."""
         made, drawn = self.mechanism, self.law.amount is not None
-        if drawn and made.delta is not None and self.rho is not None:
-            return guarantee(made.epsilon, made.delta, self.rho, self.unit)
+        if drawn and made.delta is not None and self.noise is not None:
+            return guarantee(made.epsilon, made.delta, self.noise, self.unit)
         rule = "two-sided geometric noise on the nodes of a tree, Hay, Rastogi, Miklau, Suciu 2010, Proposition 4"
         return Guarantee(PureDP(made.epsilon if drawn else Fraction(0)), self.unit, rule, requested=made.epsilon)
 
@@ -546,9 +576,21 @@ class TreeBound(Bound):
         if made.base == GAUSSIAN or not self.asked:
             return None
         with suppress(ParameterError):
-            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA)
-            return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
+            rival = replace(made, base=GAUSSIAN, delta=USUAL_DELTA)
+            gaussian = rival.bind(self.question, self.unit).gaussian(self.unit)
+            if gaussian is not None:
+                epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, gaussian[1])
+                return rival.with_epsilon(epsilon).bind(self.question, self.unit)
         return None
+
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+        """The variance of a node of weight 1, and how this unit moves all nodes, each times its weight."""
+        law = self.law
+        if self.noise is None:
+            return None
+        spread = Spread.of(unit, law.bins)
+        moves = spread.moves(law.heights, law.branching, law.total is not None)
+        return None if moves is None else (self.noise.variance, moves)
 
     @property
     def verb(self) -> str:

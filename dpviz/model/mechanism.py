@@ -18,6 +18,7 @@ from dpviz.model.repricing import Repricing
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
+from dpviz.privacy.discrete_gaussian import Moves
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
@@ -163,8 +164,9 @@ class BoundPrice(BoundTerms):
         is none, or it is this one."""
         return None
 
-    def rho_against(self, unit: Unit) -> Fraction | None:
-        """The rho of its noise for this unit in place of its own, where it is Gaussian noise on counts; else None."""
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+        """The variance of discrete Gaussian noise on counts and how this unit, in place of its own, moves them; None
+        where there is other noise."""
         return None
 
     @property
@@ -258,11 +260,15 @@ class ParameterTexts(Protocol):
     """Parameters as a ledger and a saved release keep them."""
 
     name: ClassVar[str]
-    revision: ClassVar[int]
-    """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves."""
 
     repriced: ClassVar[tuple[Repricing, ...]]
     """Revisions that were charged too little, and the true cost of their answers."""
+
+    @property
+    def revision(self) -> int:
+        """Of its calibration: a release says by which one it was drawn. It grows when a price, a law or a limit moves;
+        a mechanism with several noises says so of the one that it draws."""
+        ...
 
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts, in the order a person would type them; part of the idempotency key."""

@@ -37,12 +37,13 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from dpviz.boundary import protect_module
-from dpviz.errors import ParameterError
+from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.gaussian_loss import surely_below
 from dpviz.privacy import renyi
 from dpviz.privacy.grid import EPSILON_STEP
+from dpviz.privacy.unit import Unit
 
 Rule = Literal["exact", "renyi"]
 
@@ -75,11 +76,14 @@ class Moves:
         then the rule of Rényi orders is all that is proved.
     entries : int
         The largest number of entries that are not 0.
+    each : int
+        The largest entry, where limits on the number of entries and on each are all; else 0.
     """
 
     squared: int
     worst: tuple[tuple[int, int], ...]
     entries: int
+    each: int = 0
 
     def __post_init__(self) -> None:
         if self.squared < 1:
@@ -90,11 +94,37 @@ class Moves:
     @classmethod
     def box(cls, entries: int, each: int) -> Moves:
         """Return the moves of at most this number of counts by at most `each`."""
-        return cls(entries * each**2, ((entries * each**2, each),), entries)
+        return cls(entries * each**2, ((entries * each**2, each),), entries, each)
+
+    @classmethod
+    def of(cls, unit: Unit, bins: int) -> Moves:
+        """Return the moves of this number of counts by one unit.
+
+        Limits on bins and on each bin alone have one worst vector. A limit on all records leaves a choice between full
+        bins and others.
+        """
+        squared, each = unit.l2_squared(bins), unit.max_per_bin
+        entries, rest = divmod(squared, each**2)
+        touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
+        if rest == 0 and (unit.max_records is None or unit.max_records >= touched * each):
+            return cls.box(entries, each)
+        return cls.within(squared, each)
+
+    def times(self, parts: int) -> Moves:
+        """Return the moves of this number of parts, each of which moves so."""
+        return self.over(parts * self.squared)
+
+    def over(self, squared: int) -> Moves:
+        """Return the moves of counts in several parts that come to this squared length, each entry limited as here."""
+        if self.each and squared % self.each**2 == 0:
+            return Moves.box(squared // self.each**2, self.each)
+        return Moves.unknown(squared)
 
     @classmethod
     def within(cls, squared: int, largest: int) -> Moves:
         """Return the moves of this squared length at most, with no entry above `largest`."""
+        if largest == 1:
+            return cls.box(squared, 1)
         if largest > MOST_DIVISORS:
             return cls.unknown(squared)
         longest = ((squared // divisor**2 * divisor**2, divisor) for divisor in range(1, largest + 1))
@@ -124,6 +154,15 @@ class Calibrated:
     variance: Fraction
     rho: Fraction
     rule: Rule
+
+
+def below_any_noise(epsilon: Fraction, delta: Fraction) -> DpvizError:
+    """Return the refusal of a price for which no noise is wide enough."""
+    return ParameterError.of(
+        f"epsilon = {text(epsilon)}, delta = {text(delta)}",
+        "the rho that this pays for is below any noise that is drawn",
+        "ask for a larger epsilon",
+    )
 
 
 def rho_of(moves: Moves, variance: Fraction) -> Fraction:
@@ -166,11 +205,7 @@ def calibrate(moves: Moves, epsilon: Fraction, delta: Fraction) -> Calibrated:
     """
     rho = renyi.rho_for(epsilon, delta)
     if not rho:
-        raise ParameterError.of(
-            f"epsilon = {text(epsilon)}, delta = {text(delta)}",
-            "the rho that this pays for is below any noise that is drawn",
-            "ask for a larger epsilon",
-        )
+        raise below_any_noise(epsilon, delta)
     enough = moves.squared / (2 * rho)
     step = place(enough, DIGITS)
     first = high = int(ceil_to(enough, step) / step)
