@@ -53,7 +53,7 @@ def epsilon_for(rho: Fraction, delta: Fraction, moves: Moves) -> Fraction:
     >>> moves = Moves.box(1, 1)
     >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6), moves)
     >>> float(epsilon), float(calibrate(moves, epsilon, Fraction(1, 10**6)).rho)
-    (2.267, 0.124942060619)
+    (2.275, 0.124907880439)
     """
     least = epsilon_of(moves, moves.squared / (2 * rho), delta) - STEP
     if least > 0:

@@ -111,7 +111,7 @@ class SampleProduct(Parameters):
     >>> asked = Question.records([Domain.integers(0, 1, column=name) for name in ("smokes", "chronic")])
     >>> bound = SampleProduct(epsilon=1, delta="1e-6").bind(asked, Unit(relation="replace-one", n=10_000))
     >>> bound.price.sentence, float(bound.error.total_variation().value)
-    ('(1, 0.000001)-differential privacy for replacing one row', 0.0007567)
+    ('(1, 0.000001)-differential privacy for replacing one row', 0.0006408)
     """
 
     name: ClassVar[str] = "SampleProduct"

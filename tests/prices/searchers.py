@@ -2,8 +2,8 @@
 
 A searcher draws a random question, unit and parameters, binds the mechanism, reads from the bound mechanism which noise
 would be drawn, and enumerates how well the worst pair of neighbours is told apart by that noise: in L1 for
-geometric noise, in L2 for Gaussian noise, by the product of the laws of all bins where a threshold has a delta, by the
-law of whole lists or records elsewhere. What the package says of sensitivities is used by the mechanism alone.
+geometric noise, in L2 and by its delta for Gaussian noise, by the product of the laws of all bins where a threshold has
+a delta, by the law of whole lists or records elsewhere. What the package says of sensitivities is used by the mechanism alone.
 
 Privacy losses are doubles here; a price counts as too low where it is so by more than one in 10^9.
 """
@@ -90,15 +90,73 @@ def linear(what: str, bound: Any, rates: Floats | None, squares: Floats | None, 
         yield Held(what, "L1", float(to_approx(bound.price.loss).epsilon), true)
         return
     assert squares is not None
-    yield from gaussian(what, bound.price, float((moved.astype(np.float64) ** 2 @ squares).max()))
+    yield from gaussian(what, bound.price, moved, squares)
 
 
-def gaussian(what: str, price: Any, rho: float) -> Iterator[Held]:
-    """rho, and the epsilon and delta that it is sold for, by Bun, Steinke 2016."""
+def gaussian(what: str, price: Any, moved: Floats, squares: Floats) -> Iterator[Held]:
+    """rho, and the delta at the epsilon that it is sold for, of those moves that are longest."""
+    rhos = moved.astype(np.float64) ** 2 @ squares
+    yield Held(what, "L2", float(price.zcdp_steps.rho), float(rhos.max()))
+    yield Held(what, "delta", float(to_approx(price.loss).delta), worst_delta(price, moved, squares))
+
+
+LOOKED_AT = 6
+"""The moves of several lengths and divisors that the delta is enumerated for."""
+
+
+def worst_delta(price: Any, moved: Floats, squares: Floats) -> float:
+    """The largest delta of noise with 1 / (2 variance) = squares, over the longest of different moves."""
+    rhos = moved.astype(np.float64) ** 2 @ squares
+    several: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+    for at in np.argsort(-rhos, kind="stable"):
+        kept = moved[at] != 0
+        steps, rates = np.abs(moved[at][kept]).astype(np.int64), squares[kept]
+        order = np.lexsort((rates, steps))
+        told_by = (*steps[order].tolist(), *(1e12 * rates[order] / squares.max()).round().astype(np.int64).tolist())
+        several.setdefault(told_by, (steps[order], rates[order]))
+        if len(several) == LOOKED_AT:
+            break
+    epsilon = float(to_approx(price.loss).epsilon)
+    return max((delta_of_noise(steps, rates, epsilon) for steps, rates in several.values()), default=0.0)
+
+
+def delta_of_noise(steps: Any, rates: Floats, epsilon: float) -> float:
+    """Of a vector with independent noise: the sum over all losses of what the one law exceeds e**epsilon times the
+    other by. The loss of step s at noise z is rate (2 s z + s**2), a multiple of the least rate beside a constant."""
+    least = float(rates.min())
+    times = np.rint(rates / least).astype(np.int64)
+    assert np.allclose(times * least, rates, rtol=1e-9)
+    chances, start = np.ones(1), 0
+    for step, time in zip(steps.tolist(), times.tolist(), strict=True):
+        rate = time * least
+        reach = math.ceil(7.5 / math.sqrt(rate)) + 3
+        z = np.arange(-reach, reach + 1)
+        law = np.exp(-rate * z.astype(np.float64) ** 2)
+        spread = np.zeros(2 * reach * step * time + 1)
+        spread[:: step * time] = law / law.sum()
+        chances, start = convolved(chances, spread), start - reach * step * time
+    units = start + np.arange(chances.size, dtype=np.float64)
+    losses = least * (2 * units + float((times * steps**2).sum()))
+    held = losses > epsilon
+    return float((chances[held] * -np.expm1(epsilon - losses[held])).sum())
+
+
+def convolved(one: Floats, other: Floats) -> Floats:
+    """Of laws whose chances are mostly 0: only the others are added up."""
+    found = np.zeros(one.size + other.size - 1)
+    for at in np.flatnonzero(other):
+        found[at : at + one.size] += other[at] * one
+    return found
+
+
+def renyi_price(what: str, price: Any, rho: float) -> Iterator[Held]:
+    """rho, and the epsilon that one Rényi order proves of it."""
     yield Held(what, "L2", float(price.zcdp_steps.rho), rho)
     loss = to_approx(price.loss)
-    needed = rho + 2 * math.sqrt(rho * math.log(1 / float(loss.delta))) if rho else 0.0
-    yield Held(what, "L2 as epsilon", float(loss.epsilon), needed)
+    log = math.log(1 / float(loss.delta))
+    orders = 1 + np.exp(np.linspace(-6, 20, 20_000))
+    needed = orders * rho + (log - np.log(orders)) / (orders - 1) + np.log1p(-1 / orders)
+    yield Held(what, "L2 as epsilon", float(loss.epsilon) + 1e-6, float(needed.min()))
 
 
 def rate_of(noise: Any) -> float:
@@ -775,7 +833,7 @@ def sample_product(chance: random.Random) -> Iterator[Held]:
         kept = rows * np.minimum(1, math.sqrt(cut) / norms)[:, None]
         apart = ((kept[:, None, :] - kept[None, :, :]) ** 2).sum(axis=2).max()
         worst = max(worst, float(apart) * plan.grid**2 / (2 * float(plan.variance(plan.cut(at, number), number))))
-    yield from gaussian(told(made, limits, number), bound.price, worst)
+    yield from renyi_price(told(made, limits, number), bound.price, worst)
 
 
 def randomised_record(chance: random.Random) -> Iterator[Held]:
@@ -828,6 +886,24 @@ def over_parts(limits: Limits, few: int, parts: int, alone: float, both: float) 
     )
 
 
+def over_all_parts(
+    limits: Limits, few: int, parts: int, lonely: Limits, bins: int, rows: Floats, weights: Floats, bound: Any
+) -> float:
+    """The delta of the worst vector over all parts: in some a unit stays, some it leaves, others it enters."""
+    variance = float(getattr(bound.each.law, "variance", None) or bound.each.law.noise.variance)
+    squares, longest = weights**2 / (2 * variance), []
+    for some in (lonely, limits):
+        moved = moves(some, bins) @ rows.T
+        longest.append(moved[np.argmax(moved.astype(np.float64) ** 2 @ squares)])
+    alone, both = longest
+    found = 0.0
+    for same in range(few + 1) if limits.swapped else (0,):
+        others = min(2 * (few - same), parts - same) if limits.swapped else few
+        whole = np.concatenate([both] * same + [alone] * others or [alone * 0])
+        found = max(found, worst_delta(bound.price, whole[None, :], np.tile(squares, same + others or 1)))
+    return found
+
+
 def groups(chance: random.Random) -> Iterator[Held]:
     """Dense and Tree about each part: what one part costs, by enumeration, over all parts that a unit may be in."""
     bins, parts = chance.randint(2, 4), chance.randint(2, 4)
@@ -862,7 +938,8 @@ def groups(chance: random.Random) -> Iterator[Held]:
     if kind == "dense":
         yield Held(what, "L1", float(to_approx(bound.price.loss).epsilon), true)
     else:
-        yield from gaussian(what, bound.price, true)
+        yield Held(what, "L2", float(bound.price.zcdp_steps.rho), true)
+        yield Held(what, "delta", 1e-3, over_all_parts(limits, few, parts, lonely, bins, rows, weights, bound))
 
 
 def sub_session_parts(chance: random.Random) -> Iterator[Held]:

@@ -15,15 +15,17 @@ from math import prod
 import pytest
 
 from dpviz.errors import ParameterError
+from dpviz.exact import ceil_to
 from dpviz.laws.top_k import Competition, Law, Rule, hockey_stick, limit_domain
 from dpviz.mechanisms.dense import Dense
-from dpviz.mechanisms.gaussian import rho_for
 from dpviz.mechanisms.groups import Groups, changed
 from dpviz.mechanisms.top_k import TopK
 from dpviz.mechanisms.tree import Tree
 from dpviz.model.domain import Domain
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
+from dpviz.privacy.discrete_gaussian import Moves, calibrate, holds
+from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.parallel import moved
 from dpviz.privacy.range_bounded import STEP_GRID, total
@@ -199,9 +201,10 @@ def test_gaussian_parts_cost_the_rho_of_the_largest_distance(
     price, noise = bound.price, bound.each.law.noise
     worst = distance(bins, max_bins, few or PARTS, relation)
     assert price.loss == ApproxDP(Fraction(3), Fraction(1, 10**5))
-    assert price.zcdp_steps == ZCDP(Fraction(worst) / (2 * noise.variance))
-    whole = rho_for(Fraction(3), Fraction(1, 10**5))
-    assert whole * Fraction(99, 100) < price.zcdp_steps.rho <= whole
+    assert price.zcdp_steps == ZCDP(ceil_to(Fraction(worst) / (2 * noise.variance), EPSILON_STEP))
+    moves = Moves.box(int(worst), 1)
+    assert holds(moves, noise.variance, Fraction(3), Fraction(1, 10**5)), "by the exact delta of all parts"
+    assert noise.variance < calibrate(moves, Fraction(3), Fraction(1, 10**5)).variance * Fraction(101, 100)
     if few == 2:
         assert distance(bins, max_bins, 1, relation) < worst
 
@@ -216,12 +219,19 @@ def test_gaussian_parts_of_a_row_are_as_precise_as_one_answer() -> None:
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_gaussian_noise_on_intervals_is_priced_for_twice_the_move_of_a_replaced_unit(relation: Relation) -> None:
-    """Of a tree nobody says how far a replaced unit moves it, so it is a group of two: rho four times."""
+def test_gaussian_noise_on_intervals_is_priced_for_the_parts_that_a_replaced_unit_stays_in_leaves_and_enters(
+    relation: Relation,
+) -> None:
+    """A replaced unit moves two nodes of each height below the root of a part that it stays in, and one of each height,
+    the root included, in a part that it leaves or enters."""
     by = Partition(Domain.integers(1, PARTS, column="month"), max_parts=2)
     question = Question(Domain.integers(1, 8, column="age"), by=by)
     bound = Groups(Tree("3", base="gaussian", delta="1e-5"), "parallel").bind(question, Unit("user", relation))
     alone, together = bound.each.price.zcdp_steps, bound.price.zcdp_steps
     assert isinstance(alone, ZCDP) and isinstance(together, ZCDP)
-    assert together.rho == alone.rho * (2 if relation == "add-remove" else 8)
-    assert together.rho <= rho_for(Fraction(3), Fraction(1, 10**5))
+    height, variance = bound.each.law.design.shape.height, bound.each.law.variance
+    gone, stayed = height, 2 * (height - 1)
+    by_replaced = max(3 * gone, 2 * gone + stayed, 2 * stayed)  # of three parts, by the number that it stays in
+    most = 2 * gone if relation == "add-remove" else by_replaced
+    assert 0 <= together.rho - Fraction(most) / (2 * variance) < EPSILON_STEP
+    assert holds(Moves.box(most, 1), variance, Fraction(3), Fraction(1, 10**5))
