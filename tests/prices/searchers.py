@@ -3,7 +3,8 @@
 A searcher draws a random question, unit and parameters, binds the mechanism, reads from the bound mechanism which noise
 would be drawn, and enumerates how well the worst pair of neighbours is told apart by that noise: in L1 for
 geometric noise, in L2 and by its delta for Gaussian noise, by the product of the laws of all bins where a threshold has
-a delta, by the law of whole lists or records elsewhere. What the package says of sensitivities is used by the mechanism alone.
+a delta, by the law of whole lists or records elsewhere. What the package says of sensitivities is used by the mechanism
+alone.
 
 Privacy losses are doubles here; a price counts as too low where it is so by more than one in 10^9.
 """
@@ -109,7 +110,7 @@ def worst_delta(price: Any, moved: Floats, squares: Floats) -> float:
     rhos = moved.astype(np.float64) ** 2 @ squares
     several: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
     for at in np.argsort(-rhos, kind="stable"):
-        kept = moved[at] != 0
+        kept = (moved[at] != 0) & (squares > 0)
         steps, rates = np.abs(moved[at][kept]).astype(np.int64), squares[kept]
         order = np.lexsort((rates, steps))
         told_by = (*steps[order].tolist(), *(1e12 * rates[order] / squares.max()).round().astype(np.int64).tolist())
@@ -122,10 +123,12 @@ def worst_delta(price: Any, moved: Floats, squares: Floats) -> float:
 
 def delta_of_noise(steps: Any, rates: Floats, epsilon: float) -> float:
     """Of a vector with independent noise: the sum over all losses of what the one law exceeds e**epsilon times the
-    other by. The loss of step s at noise z is rate (2 s z + s**2), a multiple of the least rate beside a constant."""
-    least = float(rates.min())
+    other by. The loss of step s at noise z is rate (2 s z + s**2), whole multiples of one unit beside a constant."""
+    if not rates.size:
+        return 0.0
+    units = (float(rates.min()) / weight**2 for weight in range(1, 100))  # rates go by the squares of whole weights
+    least = next(one for one in units if np.allclose(np.rint(rates / one) * one, rates, rtol=1e-9))
     times = np.rint(rates / least).astype(np.int64)
-    assert np.allclose(times * least, rates, rtol=1e-9)
     chances, start = np.ones(1), 0
     for step, time in zip(steps.tolist(), times.tolist(), strict=True):
         rate = time * least
@@ -135,8 +138,8 @@ def delta_of_noise(steps: Any, rates: Floats, epsilon: float) -> float:
         spread = np.zeros(2 * reach * step * time + 1)
         spread[:: step * time] = law / law.sum()
         chances, start = convolved(chances, spread), start - reach * step * time
-    units = start + np.arange(chances.size, dtype=np.float64)
-    losses = least * (2 * units + float((times * steps**2).sum()))
+    places = start + np.arange(chances.size, dtype=np.float64)
+    losses = least * (2 * places + float((times * steps**2).sum()))
     held = losses > epsilon
     return float((chances[held] * -np.expm1(epsilon - losses[held])).sum())
 

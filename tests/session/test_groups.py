@@ -147,13 +147,14 @@ def test_gaussian_parts_pay_their_rho_under_a_zcdp_budget(tmp_path: Path) -> Non
     noise, whole = dv.Dense("1", base="gaussian", delta="1e-6"), it.remaining.parts["rho"]
     plan = it.plan(KINDS, noise, by=by)
     alone = plan.bound.each.price.zcdp_steps.rho  # type: ignore[attr-defined]
-    assert plan.way == "parallel" and plan.price.zcdp_steps == ZCDP(2 * alone)
+    booked = plan.price.zcdp_steps.rho  # type: ignore[union-attr]
+    assert plan.way == "parallel" and 0 <= 2 * alone - booked < Fraction(2, 10**12), "each is rounded up by itself"
     release = it.release(KINDS, noise, by=by)
-    assert whole - it.remaining.parts["rho"] == 2 * alone <= Fraction(1, 20)
+    assert whole - it.remaining.parts["rho"] == booked <= Fraction(1, 20)
     assert it.remaining.parts["delta"] == it.remaining.caps["delta"], "rho alone is booked"
     assert dv.load(release.save(tmp_path / "rho.json"), ledger=it) == release
     one = it.plan(KINDS, noise).price.zcdp_steps
-    assert isinstance(one, ZCDP) and one.rho * Fraction(99, 100) < 2 * alone <= one.rho, "as one answer"
+    assert isinstance(one, ZCDP) and one.rho * Fraction(99, 100) < booked <= one.rho, "as one answer"
 
 
 @pytest.mark.parametrize("way", ["parallel", "sequence", "zcdp"])
