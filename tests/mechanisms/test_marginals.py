@@ -28,7 +28,7 @@ from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import TeachingBits
-from dpviz.privacy import Unit
+from dpviz.privacy import ZCDP, Unit
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case
 from tests.mechanisms.streams import streamed
