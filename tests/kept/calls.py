@@ -258,10 +258,14 @@ KEPT = {
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN, *TABLES],
         key=lambda call: [*UNITS].index(call.ledger),
     ),
+    "0.1.0-2026-11-28-exact": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN, *TABLES],
+        key=lambda call: [*UNITS].index(call.ledger),
+    ),
 }
 """What each folder holds; the last of them is written by today's version."""
 
-SAID_TODAY = ("0.1.0-2026-11-23-zipped", "0.1.0-2026-11-27-tables")
+SAID_TODAY = ("0.1.0-2026-11-23-zipped", "0.1.0-2026-11-27-tables", "0.1.0-2026-11-28-exact")
 """What these show of lists is in the words of today."""
 
 TAUGHT = {
