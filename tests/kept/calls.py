@@ -41,11 +41,11 @@ LATER = {
     "people": [dv.Parts(dv.Partition(dv.Domain.integers(1, 12, column="month"), max_parts=2), epsilon="1/200")],
     "visits": [],
 }
-"""What was opened besides in the newest folder."""
+"""What was opened besides in the two newest folders."""
 
 
 def sub_sessions(folder: str, name: str) -> list[Any]:
-    return [*SUB_SESSIONS[name], *(LATER[name] if folder == [*KEPT][-1] else [])]
+    return [*SUB_SESSIONS[name], *(LATER[name] if folder in [*KEPT][-2:] else [])]
 
 
 AGES = dv.Domain.intervals([0, 18, "40.5", 65, 100], column="age", overflow=True, missing=True)
