@@ -6,7 +6,8 @@ ledger names the parameters of a release and nothing that follows from them; so 
 labels were put right since: an error of a count that a public n does not allow is a bound, and was called exact. Two
 records told of units that come or go were refused then. How far a listed item may lie below its rank was bounded by a
 sum over draws; it is the worst case over all counts now, which is never more. What Marginals say was recorded when they
-were made.
+were made. The errors and laws of Gaussian noise, and of SampleProduct, are those of their second calibration (revisions
+2 and 3): their prices in epsilon and delta have not moved, and answers that were drawn before name their own law.
 """
 
 from __future__ import annotations
