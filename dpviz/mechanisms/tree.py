@@ -255,7 +255,7 @@ class Tree(Parameters):
             step = self.epsilon / moved if moved else None
             law: NoisyTree = TreeLaw(branching, bins, pinned, step, written, total)
         else:
-            moves = spread.moves(weights, branching, total is not None)
+            moves = spread._moves(weights, branching, total is not None)
             noise = None if moves is None else calibrate(moves, self.epsilon, self.delta)
             law = GaussianTreeLaw(branching, bins, pinned, None if noise is None else noise.variance, written, total)
         if law.amount is not None:
@@ -398,20 +398,9 @@ class Spread:
             found = max(found, int(total(rise, fall, rise - start).max()))
         return found
 
-    def moves(self, weights: tuple[int, ...], branching: int, known: bool = False) -> Moves | None:
-        """Return the moves of all nodes that are drawn, each times its weight; None where none moves.
+    def _moves(self, weights: tuple[int, ...], branching: int, known: bool) -> Moves | None:
+        """The moves of all nodes that are drawn, each times its weight; None where none moves.
 
-        Parameters
-        ----------
-        weights : tuple of int
-            The weight of each height, leaves first.
-        branching : int
-            How many children a node has.
-        known : bool
-            Whether the root is public, and not drawn.
-
-        Notes
-        -----
         Where the levels that are asked weigh 1, all nodes have noise of one variance, and no node moves by more than
         `records`. Other weights divide the variances of nodes, for which the rule of Rényi orders is proved alone.
         """
@@ -589,7 +578,7 @@ class TreeBound(Bound):
         if self.noise is None:
             return None
         spread = Spread.of(unit, law.bins)
-        moves = spread.moves(law.heights, law.branching, law.total is not None)
+        moves = spread._moves(law.heights, law.branching, law.total is not None)
         return None if moves is None else (self.noise.variance, moves)
 
     @property
