@@ -36,7 +36,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.privacy.conversion import to_zcdp
-from dpviz.privacy.discrete_gaussian import Moves
+from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -159,7 +159,7 @@ class Dense(Parameters):
             base: Any = self.base
             return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap).bind(unit.l1(bins), unit.n)
         limit = check_limit(unit.n if self.cap is None else self.cap)
-        return BoundGaussian.of(self.epsilon, self.delta, Moves.of(unit, bins), limit)
+        return BoundGaussian.of(self.epsilon, self.delta, Shifts.of(unit, bins), limit)
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix the sensitivity, the law of the noise, and the clamp.
@@ -253,17 +253,17 @@ class DenseBound(Bound):
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
-            moves = Moves.of(self.unit, self.question.bins)
+            moves = Shifts.of(self.unit, self.question.bins)
             epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
             rival = Dense(epsilon, GAUSSIAN, cap=made.cap, clamp=made.clamp, delta=USUAL_DELTA)
             return rival.bind(self.question, self.unit)
         return None
 
-    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance on every count, and how this unit moves them."""
         if not isinstance(self.noise, BoundGaussian):
             return None
-        return self.noise.found.variance, Moves.of(unit, self.question.bins)
+        return self.noise.found.variance, Shifts.of(unit, self.question.bins)
 
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()

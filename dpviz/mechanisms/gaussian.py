@@ -17,7 +17,7 @@ from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
-from dpviz.privacy.discrete_gaussian import Calibrated, Moves, Rule, calibrate, epsilon_of
+from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, Rule, calibrate, epsilon_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.renyi import STEP
@@ -47,10 +47,10 @@ DELTA: Final[Any] = parameter(
 )
 
 
-def epsilon_for(rho: Fraction, delta: Fraction, moves: Moves) -> Fraction:
+def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
     """An epsilon in four digits that pays for nearly this rho on counts that move so, and for no more.
 
-    >>> moves = Moves.box(1, 1)
+    >>> moves = Shifts.box(1, 1)
     >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6), moves)
     >>> float(epsilon), float(calibrate(moves, epsilon, Fraction(1, 10**6)).rho)
     (2.275, 0.124907880439)
@@ -95,11 +95,11 @@ class BoundGaussian:
 
     found: Calibrated
     delta: Fraction
-    moves: Moves
+    moves: Shifts
     limit: int | None
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction, moves: Moves, limit: int | None) -> BoundGaussian:
+    def of(cls, epsilon: Fraction, delta: Fraction, moves: Shifts, limit: int | None) -> BoundGaussian:
         """The noise that this price pays for. Raises ParameterError where it would be wider than any that is drawn."""
         from dpviz.noise.gaussian import discrete_gaussian
 

@@ -25,7 +25,7 @@ from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
 from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.composition import basic
-from dpviz.privacy.discrete_gaussian import Moves, below_any_noise, epsilon_of, holds, rho_of
+from dpviz.privacy.discrete_gaussian import Shifts, below_any_noise, epsilon_of, holds, rho_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
 from dpviz.privacy.parallel import moved, parallel, share
@@ -275,7 +275,7 @@ def changed(by: Partition | NamedParts, unit: Unit) -> int:
     return few if unit.relation == "add-remove" else int(moved(one, one, few, by.size))
 
 
-def together(each: Bound, unit: Unit, way: Way) -> tuple[Fraction, Moves] | None:
+def together(each: Bound, unit: Unit, way: Way) -> tuple[Fraction, Shifts] | None:
     """The variance of Gaussian noise on the counts of all parts, and how one unit moves all of them; else None.
 
     The parts are disjoint, so the squares of its moves add up. A unit that is replaced in a part moves its counts as

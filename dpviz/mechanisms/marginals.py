@@ -33,7 +33,7 @@ from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
 from dpviz.privacy.conversion import to_zcdp
-from dpviz.privacy.discrete_gaussian import Calibrated, Moves, calibrate
+from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -303,11 +303,11 @@ class Spread:
     squares: int
     records: int
 
-    def moves(self, tables: Tables) -> Moves:
+    def moves(self, tables: Tables) -> Shifts:
         """The moves of all cells, each times its weight. Where all tables weigh 1 the cells have noise of one variance,
         and none moves by more than the records of a unit."""
         one = set(tables.weights) == {1}
-        return Moves.within(self.squares, self.records) if one else Moves.unknown(self.squares)
+        return Shifts.within(self.squares, self.records) if one else Shifts.unknown(self.squares)
 
     @classmethod
     def of(cls, unit: Unit, tables: Tables) -> Spread:
@@ -406,7 +406,7 @@ class MarginalsBound(Bound):
             return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
         return None
 
-    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance of a cell of weight 1, and how this unit moves all cells, each times its weight."""
         if self.noise is None:
             return None

@@ -35,7 +35,7 @@ from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy import renyi
 from dpviz.privacy.conversion import to_zcdp
-from dpviz.privacy.discrete_gaussian import Calibrated, Moves, calibrate
+from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
 from dpviz.privacy.unit import Unit
@@ -398,7 +398,7 @@ class Spread:
             found = max(found, int(total(rise, fall, rise - start).max()))
         return found
 
-    def _moves(self, weights: tuple[int, ...], branching: int, known: bool) -> Moves | None:
+    def _moves(self, weights: tuple[int, ...], branching: int, known: bool) -> Shifts | None:
         """The moves of all nodes that are drawn, each times its weight; None where none moves.
 
         Where the levels that are asked weigh 1, all nodes have noise of one variance, and no node moves by more than
@@ -407,7 +407,7 @@ class Spread:
         squares = self.squares(weights, branching, known)
         if not squares:
             return None
-        return Moves.within(squares, self.records) if set(weights) <= {0, 1} else Moves.unknown(squares)
+        return Shifts.within(squares, self.records) if set(weights) <= {0, 1} else Shifts.unknown(squares)
 
 
 def _cost(terms: Terms) -> Guarantee | None:
@@ -572,7 +572,7 @@ class TreeBound(Bound):
                 return rival.with_epsilon(epsilon).bind(self.question, self.unit)
         return None
 
-    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance of a node of weight 1, and how this unit moves all nodes, each times its weight."""
         law = self.law
         if self.noise is None:

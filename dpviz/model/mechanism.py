@@ -18,7 +18,7 @@ from dpviz.model.repricing import Repricing
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
-from dpviz.privacy.discrete_gaussian import Moves
+from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
@@ -164,7 +164,7 @@ class BoundPrice(BoundTerms):
         is none, or it is this one."""
         return None
 
-    def gaussian(self, unit: Unit) -> tuple[Fraction, Moves] | None:
+    def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance of discrete Gaussian noise on counts and how this unit, in place of its own, moves them; None
         where there is other noise."""
         return None

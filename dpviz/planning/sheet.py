@@ -187,7 +187,7 @@ class PlanSheet:
         kind, parameters = type(bound.mechanism), tuple(bound.mechanism.parameters().items())
         key = (
             kind,
-            kind.revision,
+            bound.mechanism.revision,
             parameters,
             bound.question.id,
             bound.unit,

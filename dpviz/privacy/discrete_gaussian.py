@@ -64,7 +64,7 @@ LEAST_RATIO: Final = Fraction(7025, 10_000)
 
 
 @dataclass(frozen=True)
-class Moves:
+class Shifts:
     """The moves of one unit that may be worst, for noise of one variance on every count.
 
     Parameters
@@ -92,12 +92,12 @@ class Moves:
             )
 
     @classmethod
-    def box(cls, entries: int, each: int) -> Moves:
+    def box(cls, entries: int, each: int) -> Shifts:
         """Return the moves of at most this number of counts by at most `each`."""
         return cls(entries * each**2, ((entries * each**2, each),), entries, each)
 
     @classmethod
-    def of(cls, unit: Unit, bins: int) -> Moves:
+    def of(cls, unit: Unit, bins: int) -> Shifts:
         """Return the moves of this number of counts by one unit.
 
         Limits on bins and on each bin alone have one worst vector. A limit on all records leaves a choice between full
@@ -110,18 +110,18 @@ class Moves:
             return cls.box(entries, each)
         return cls.within(squared, each)
 
-    def times(self, parts: int) -> Moves:
+    def times(self, parts: int) -> Shifts:
         """Return the moves of this number of parts, each of which moves so."""
         return self.over(parts * self.squared)
 
-    def over(self, squared: int) -> Moves:
+    def over(self, squared: int) -> Shifts:
         """Return the moves of counts in several parts that come to this squared length, each entry limited as here."""
         if self.each and squared % self.each**2 == 0:
-            return Moves.box(squared // self.each**2, self.each)
-        return Moves.unknown(squared)
+            return Shifts.box(squared // self.each**2, self.each)
+        return Shifts.unknown(squared)
 
     @classmethod
-    def within(cls, squared: int, largest: int) -> Moves:
+    def within(cls, squared: int, largest: int) -> Shifts:
         """Return the moves of this squared length at most, with no entry above `largest`."""
         if largest == 1:
             return cls.box(squared, 1)
@@ -131,7 +131,7 @@ class Moves:
         return cls(squared, tuple(one for one in longest if one[0]), squared)
 
     @classmethod
-    def unknown(cls, squared: int) -> Moves:
+    def unknown(cls, squared: int) -> Shifts:
         """Return the moves of this squared length at most, of which nothing else is known, or levels that differ in
         their noise."""
         return cls(squared, (), squared)
@@ -165,7 +165,7 @@ def below_any_noise(epsilon: Fraction, delta: Fraction) -> DpvizError:
     )
 
 
-def rho_of(moves: Moves, variance: Fraction) -> Fraction:
+def rho_of(moves: Shifts, variance: Fraction) -> Fraction:
     """Return n / (2 variance), rounded up: the rho of the noise that is drawn."""
     return ceil_to(moves.squared / (2 * variance), EPSILON_STEP)
 
@@ -174,12 +174,12 @@ def rho_of(moves: Moves, variance: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def calibrate(moves: Moves, epsilon: Fraction, delta: Fraction) -> Calibrated:
+def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
     """Return the noise that (epsilon, delta) pays for.
 
     Parameters
     ----------
-    moves : Moves
+    moves : Shifts
         How one unit moves the counts.
     epsilon : Fraction
         Above 0.
@@ -199,7 +199,7 @@ def calibrate(moves: Moves, epsilon: Fraction, delta: Fraction) -> Calibrated:
 
     Examples
     --------
-    >>> found = calibrate(Moves.box(1, 1), Fraction(1), Fraction(1, 10**6))
+    >>> found = calibrate(Shifts.box(1, 1), Fraction(1), Fraction(1, 10**6))
     >>> float(found.variance), round(float(found.variance) ** 0.5, 4), float(found.rho), found.rule
     (17.8995, 4.2308, 0.027933741166, 'exact')
     """
@@ -222,7 +222,7 @@ def calibrate(moves: Moves, epsilon: Fraction, delta: Fraction) -> Calibrated:
     return Calibrated(variance, rho_of(moves, variance), "exact" if high < first else "renyi")
 
 
-def holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+def holds(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether noise of this variance is proved to cost (epsilon, delta) at most, by either rule."""
     if moves.squared <= 2 * variance * renyi.rho_for(epsilon, delta):
         return True
@@ -230,12 +230,12 @@ def holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) 
 
 
 @lru_cache(maxsize=1024)
-def epsilon_of(moves: Moves, variance: Fraction, delta: Fraction) -> Fraction:
+def epsilon_of(moves: Shifts, variance: Fraction, delta: Fraction) -> Fraction:
     """Return the least epsilon, in millionths, that noise of this variance is proved to cost at delta.
 
     Parameters
     ----------
-    moves : Moves
+    moves : Shifts
         How one unit moves the counts.
     variance : Fraction
         Of the noise.
@@ -244,7 +244,7 @@ def epsilon_of(moves: Moves, variance: Fraction, delta: Fraction) -> Fraction:
 
     Examples
     --------
-    >>> float(epsilon_of(Moves.box(1, 1), Fraction("28.6223"), Fraction(1, 10**6)))
+    >>> float(epsilon_of(Shifts.box(1, 1), Fraction("28.6223"), Fraction(1, 10**6)))
     0.776418
     """
     high = int(renyi.epsilon_for(moves.squared / (2 * variance), delta) / renyi.STEP)
@@ -264,17 +264,17 @@ def epsilon_of(moves: Moves, variance: Fraction, delta: Fraction) -> Fraction:
 # ---------------------------------------------------------------- decisions
 
 
-def _applies(moves: Moves, variance: Fraction) -> bool:
+def _applies(moves: Shifts, variance: Fraction) -> bool:
     """Whether the exact rule is proved here."""
     return bool(moves.worst) and (moves.entries == 1 or variance >= LEAST_RATIO * moves.squared)
 
 
-def certain(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+def certain(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether the exact rule proves (epsilon, delta), by intervals alone."""
     return _applies(moves, variance) and all(_below(moves, one, variance, epsilon, delta) for one in moves.worst)
 
 
-def _below(moves: Moves, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     precision, added = 96, _alone(vector, variance)[0] <= MOST_ADDED
     while precision <= MOST_PRECISE:
         low, high = delta_bounds(moves, vector, variance, epsilon, precision)
@@ -284,7 +284,7 @@ def _below(moves: Moves, vector: tuple[int, int], variance: Fraction, epsilon: F
     return False
 
 
-def _holds(moves: Moves, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+def _holds(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """As `certain`, by floating point where that is sure."""
     if not variance or not _applies(moves, variance):
         return False
@@ -314,13 +314,13 @@ def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
 
 
 def delta_bounds(
-    moves: Moves, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, precision: int = 96
+    moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, precision: int = 96
 ) -> Enclosure:
     """Return an enclosure of the delta of one vector at epsilon.
 
     Parameters
     ----------
-    moves : Moves
+    moves : Shifts
         The moves that contain the vector.
     vector : (int, int)
         Squared length and greatest common divisor.
@@ -343,7 +343,7 @@ def delta_bounds(
     return max(Fraction(0), smallest) * scale[0] * alone[0], max(Fraction(0), largest) * scale[1] * alone[1]
 
 
-def _off(moves: Moves, variance: Fraction) -> Enclosure:
+def _off(moves: Shifts, variance: Fraction) -> Enclosure:
     """e**-tau and e**tau, enclosed together."""
     if moves.entries == 1:
         return Fraction(1), Fraction(1)

@@ -26,7 +26,7 @@ from dpviz.model.laws.tree import GaussianTreeLaw
 from dpviz.model.question import Question
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
-from dpviz.privacy.discrete_gaussian import Moves, calibrate
+from dpviz.privacy.discrete_gaussian import Shifts, calibrate
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from tests.mechanisms import contract
@@ -437,7 +437,7 @@ def test_a_public_root_costs_nothing_and_a_tree_of_it_alone_is_free() -> None:
     bound = tree(unit, 1, root="public")
     assert bound.price.epsilon == 0 and bound.price.loss.delta == 0 and bound.asked == 0
     free, asked = tree(unit, 4, root="public").law, tree(unit, 4).law
-    moves = Moves.box(2 * 2, 1)  # two nodes rise and two fall
+    moves = Shifts.box(2 * 2, 1)  # two nodes rise and two fall
     assert (free.amount, asked.amount) == (calibrate(moves, Fraction(3), Fraction(1, 100)).variance,) * 2
 
 

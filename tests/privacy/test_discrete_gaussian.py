@@ -18,7 +18,7 @@ from dpviz.privacy import renyi
 from dpviz.privacy.discrete_gaussian import (
     DIGITS,
     Calibrated,
-    Moves,
+    Shifts,
     calibrate,
     certain,
     delta_bounds,
@@ -69,14 +69,14 @@ def by_definition(variance: Fraction, shift: int, epsilon: Fraction) -> Enclosur
 @pytest.mark.parametrize("shift", [1, 2, 5])
 @pytest.mark.parametrize("epsilon", ["0", "1/10", "1", "3", "6"])
 def test_delta_of_one_count_is_that_of_the_definition(variance: str, shift: int, epsilon: str) -> None:
-    v, moves = Fraction(variance), Moves.box(1, shift)
+    v, moves = Fraction(variance), Shifts.box(1, shift)
     low, high = by_definition(v, shift, Fraction(epsilon))
     assert moves.worst == ((shift**2, shift),)
     found = delta_bounds(moves, (shift**2, shift), v, Fraction(epsilon))
     tiny = Fraction(1, 10**25)
     assert low - tiny <= found[0] <= found[1] <= high + tiny
     assert found[1] - found[0] <= high / 10**15 + tiny
-    other = delta_bounds(Moves.box(1, shift + 1), ((shift + 1) ** 2, shift + 1), v, Fraction(epsilon))
+    other = delta_bounds(Shifts.box(1, shift + 1), ((shift + 1) ** 2, shift + 1), v, Fraction(epsilon))
     assert other[0] > found[1] or high < 2 * tiny, "a longer shift costs more"
 
 
@@ -139,7 +139,7 @@ def test_delta_of_a_vector_depends_on_its_length_and_divisor_alone(
     squared, divisor = length(vector), math.gcd(*vector)
     variance = Fraction(ratio) * squared
     true = enumerated(vector, float(variance), epsilon)
-    moves = Moves(squared, ((squared, divisor),), len(vector))
+    moves = Shifts(squared, ((squared, divisor),), len(vector))
     low, high = delta_bounds(moves, (squared, divisor), variance, Fraction(epsilon))
     assert float(low) * (1 - 1e-8) <= true <= float(high) * (1 + 1e-8)
     assert float(high) <= true * (1 + 1e-3) + 1e-15
@@ -149,7 +149,7 @@ def test_delta_of_a_vector_depends_on_its_length_and_divisor_alone(
 
 
 def test_the_lattice_matters_and_neither_end_of_the_divisors_is_the_worst() -> None:
-    moves, variance, epsilon = Moves.within(36, 6), Fraction("68.4"), Fraction(3)
+    moves, variance, epsilon = Shifts.within(36, 6), Fraction("68.4"), Fraction(3)
     found = {g: delta_bounds(moves, (n, g), variance, epsilon)[1] for n, g in moves.worst if n == 36}
     assert set(found) == {1, 2, 3, 6}
     assert max(found, key=found.__getitem__) == 3 and found[3] > found[1] > found[6]
@@ -159,9 +159,9 @@ def test_the_lattice_matters_and_neither_end_of_the_divisors_is_the_worst() -> N
 def test_limits_on_bins_and_on_each_have_one_worst_vector(epsilon: float) -> None:
     variance, most = 10.0, (3, 3)
     worst = enumerated(most, variance, epsilon)
-    moves = Moves.box(2, 3)
+    moves = Shifts.box(2, 3)
     assert moves.worst == ((18, 3),)
-    high = delta_bounds(Moves.box(2, 3), (18, 3), Fraction(18), Fraction(epsilon))[1]
+    high = delta_bounds(Shifts.box(2, 3), (18, 3), Fraction(18), Fraction(epsilon))[1]
     assert enumerated(most, 18.0, epsilon) <= float(high) * (1 + 1e-8)
     for vector in itertools.product(range(4), repeat=2):
         assert enumerated(vector, variance, epsilon) <= worst * (1 + 1e-9), vector
@@ -172,7 +172,7 @@ def test_limits_on_bins_and_on_each_have_one_worst_vector(epsilon: float) -> Non
 def test_of_vectors_of_a_length_at_most_none_exceeds_the_largest_over_all_divisors(
     squared: int, largest: int, epsilon: float
 ) -> None:
-    moves, variance = Moves.within(squared, largest), Fraction(6, 5) * squared
+    moves, variance = Shifts.within(squared, largest), Fraction(6, 5) * squared
     bound = max(float(delta_bounds(moves, one, variance, Fraction(epsilon))[1]) for one in moves.worst)
     found = [
         enumerated(vector, float(variance), epsilon)
@@ -188,9 +188,9 @@ def test_of_vectors_of_a_length_at_most_none_exceeds_the_largest_over_all_diviso
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PRICES)
-@pytest.mark.parametrize("moves", [Moves.box(1, 1), Moves.box(10, 1), Moves.box(3, 4), Moves.within(33, 4)], ids=str)
+@pytest.mark.parametrize("moves", [Shifts.box(1, 1), Shifts.box(10, 1), Shifts.box(3, 4), Shifts.within(33, 4)], ids=str)
 def test_the_variance_that_is_found_holds_and_the_one_before_does_not(
-    moves: Moves, epsilon: Fraction, delta: Fraction
+    moves: Shifts, epsilon: Fraction, delta: Fraction
 ) -> None:
     found = calibrate(moves, epsilon, delta)
     enough = moves.squared / (2 * renyi.rho_for(epsilon, delta))
@@ -205,7 +205,7 @@ def test_the_variance_that_is_found_holds_and_the_one_before_does_not(
 
 @pytest.mark.parametrize(("epsilon", "delta"), PRICES)
 def test_noise_of_one_count_costs_what_it_was_made_for_by_the_definition(epsilon: Fraction, delta: Fraction) -> None:
-    variance = calibrate(Moves.box(1, 1), epsilon, delta).variance
+    variance = calibrate(Shifts.box(1, 1), epsilon, delta).variance
     if variance < 2_000:
         assert by_definition(variance, 1, epsilon)[1] <= delta
         if variance > 3:  # narrower noise has steps in its delta
@@ -218,27 +218,27 @@ def test_the_variance_of_continuous_noise_is_too_small_on_whole_numbers() -> Non
     for epsilon in (1, 3, 6):
         continuous = Fraction(1 / gaussian_mu(float(epsilon), 1e-6) ** 2)
         assert by_definition(continuous, 1, Fraction(epsilon))[0] > MILLIONTH
-        assert not certain(Moves.box(1, 1), continuous, Fraction(epsilon), MILLIONTH)
+        assert not certain(Shifts.box(1, 1), continuous, Fraction(epsilon), MILLIONTH)
 
 
 def test_wider_noise_may_cost_more_so_the_variance_that_is_drawn_is_tested() -> None:
-    one, epsilon = Moves.box(1, 1), Fraction(6)
+    one, epsilon = Shifts.box(1, 1), Fraction(6)
     narrow, wide = Fraction(60, 100), Fraction(70, 100)
     assert by_definition(narrow, 1, epsilon)[1] <= MILLIONTH < by_definition(wide, 1, epsilon)[0]
     assert holds(one, narrow, epsilon, MILLIONTH) and not holds(one, wide, epsilon, MILLIONTH)
 
 
 def test_rho_is_that_of_the_variance_in_force_and_not_of_the_conversion() -> None:
-    found = calibrate(Moves.box(1, 1), Fraction(1), MILLIONTH)
+    found = calibrate(Shifts.box(1, 1), Fraction(1), MILLIONTH)
     assert found.rho > renyi.rho_for(Fraction(1), MILLIONTH), "the smaller rho beside this noise would undercharge"
-    assert found.rho == rho_of(Moves.box(1, 1), found.variance)
+    assert found.rho == rho_of(Shifts.box(1, 1), found.variance)
 
 
 def test_floating_point_decides_as_intervals_do() -> None:
     chance, both = random.Random(1), set()
     for _ in range(60):
         entries, each = chance.randint(1, 20), chance.randint(1, 4)
-        moves = chance.choice((Moves.box(entries, each), Moves.within(entries * each, each)))
+        moves = chance.choice((Shifts.box(entries, each), Shifts.within(entries * each, each)))
         epsilon = Fraction(chance.randint(30, 400), 100)
         delta = Fraction(1, 10 ** chance.randint(1, 12))
         variance = calibrate(moves, epsilon, delta).variance * Fraction(chance.randint(990, 1010), 1000)
@@ -249,9 +249,9 @@ def test_floating_point_decides_as_intervals_do() -> None:
     assert both == {True, False}
 
 
-@pytest.mark.parametrize("moves", [Moves.box(1, 1), Moves.box(2, 3), Moves.within(22, 3), Moves.unknown(7)], ids=str)
+@pytest.mark.parametrize("moves", [Shifts.box(1, 1), Shifts.box(2, 3), Shifts.within(22, 3), Shifts.unknown(7)], ids=str)
 @pytest.mark.parametrize("delta", [Fraction(1, 10**9), MILLIONTH])
-def test_the_epsilon_of_a_variance_is_the_least_that_holds(moves: Moves, delta: Fraction) -> None:
+def test_the_epsilon_of_a_variance_is_the_least_that_holds(moves: Shifts, delta: Fraction) -> None:
     for variance in (Fraction(3) * moves.squared, Fraction("28.6223") * moves.squared):
         epsilon = epsilon_of(moves, variance, delta)
         assert holds(moves, variance, epsilon, delta)
@@ -259,17 +259,17 @@ def test_the_epsilon_of_a_variance_is_the_least_that_holds(moves: Moves, delta: 
 
 
 def test_where_levels_differ_the_rule_of_renyi_orders_is_all_that_is_proved() -> None:
-    found = calibrate(Moves.unknown(12), Fraction(1), MILLIONTH)
-    assert found == Calibrated(found.variance, rho_of(Moves.unknown(12), found.variance), "renyi")
+    found = calibrate(Shifts.unknown(12), Fraction(1), MILLIONTH)
+    assert found == Calibrated(found.variance, rho_of(Shifts.unknown(12), found.variance), "renyi")
     assert found.rho <= renyi.rho_for(Fraction(1), MILLIONTH)
-    assert found.variance > calibrate(Moves.within(12, 3), Fraction(1), MILLIONTH).variance
-    many = Moves.within(10**6, 10**3)
-    assert many == Moves.unknown(10**6), "more divisors than are looked at"
+    assert found.variance > calibrate(Shifts.within(12, 3), Fraction(1), MILLIONTH).variance
+    many = Shifts.within(10**6, 10**3)
+    assert many == Shifts.unknown(10**6), "more divisors than are looked at"
 
 
 def test_beyond_the_proof_of_several_counts_the_rule_of_renyi_orders_is_taken() -> None:
     """The lattices of several counts differ where noise is narrow."""
-    several, alone = Moves.box(2, 1), Moves.box(1, 1)
+    several, alone = Shifts.box(2, 1), Shifts.box(1, 1)
     assert calibrate(several, Fraction(20), MILLIONTH).rule == "renyi"
     assert calibrate(alone, Fraction(20), MILLIONTH).rule == "exact"
     assert not certain(several, Fraction(1), Fraction(20), MILLIONTH)
@@ -277,13 +277,13 @@ def test_beyond_the_proof_of_several_counts_the_rule_of_renyi_orders_is_taken() 
 
 def test_nothing_is_made_for_a_unit_that_moves_nothing_nor_for_too_little() -> None:
     with pytest.raises(ParameterError):
-        Moves.box(0, 1)
+        Shifts.box(0, 1)
     with pytest.raises(ParameterError, match="larger epsilon"):
-        calibrate(Moves.box(1, 1), Fraction(1, 10**9), Fraction(1, 10**30))
+        calibrate(Shifts.box(1, 1), Fraction(1, 10**9), Fraction(1, 10**30))
 
 
 def test_wide_noise_is_compared_with_integrals_and_agrees_with_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    moves, epsilon, variance = Moves.box(1, 1), Fraction(1, 300), Fraction(1_050_000)
+    moves, epsilon, variance = Shifts.box(1, 1), Fraction(1, 300), Fraction(1_050_000)
     integrated = delta_bounds(moves, (1, 1), variance, epsilon)
     monkeypatch.setattr("dpviz.privacy.discrete_gaussian.MOST_ADDED", 1 << 30)
     added = delta_bounds(moves, (1, 1), variance, epsilon)
@@ -294,7 +294,7 @@ def test_wide_noise_is_compared_with_integrals_and_agrees_with_sums(monkeypatch:
 def test_another_accounting_finds_no_larger_delta() -> None:
     """Google's discretises losses pessimistically, so its delta is a little larger than the exact one."""
     for epsilon in (0.5, 1.0, 3.0):
-        variance = calibrate(Moves.box(1, 1), Fraction(epsilon), MILLIONTH).variance
+        variance = calibrate(Shifts.box(1, 1), Fraction(epsilon), MILLIONTH).variance
         other = from_discrete_gaussian_mechanism(math.sqrt(variance), value_discretization_interval=1e-4)
         assert other.get_delta_for_epsilon(epsilon) == pytest.approx(1e-6, rel=0.01)
 
@@ -307,7 +307,7 @@ def test_noise_at_the_largest_rho_costs_no_more_by_the_definition(epsilon: Fract
     """A twin that leaves out one of the terms proves a rho that its own noise refutes."""
     rho = renyi.rho_for(epsilon, delta)
     variance = 1 / (2 * rho)
-    one = Moves.box(1, 1)
+    one = Shifts.box(1, 1)
     assert delta_bounds(one, (1, 1), variance, epsilon)[1] <= delta
     assert renyi.epsilon_for(rho, delta) <= epsilon + renyi.STEP
     log = math.log(1 / delta)

@@ -24,7 +24,7 @@ from dpviz.mechanisms.tree import Tree
 from dpviz.model.domain import Domain
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
-from dpviz.privacy.discrete_gaussian import Moves, calibrate, holds
+from dpviz.privacy.discrete_gaussian import Shifts, calibrate, holds
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.parallel import moved
@@ -202,7 +202,7 @@ def test_gaussian_parts_cost_the_rho_of_the_largest_distance(
     worst = distance(bins, max_bins, few or PARTS, relation)
     assert price.loss == ApproxDP(Fraction(3), Fraction(1, 10**5))
     assert price.zcdp_steps == ZCDP(ceil_to(Fraction(worst) / (2 * noise.variance), EPSILON_STEP))
-    moves = Moves.box(int(worst), 1)
+    moves = Shifts.box(int(worst), 1)
     assert holds(moves, noise.variance, Fraction(3), Fraction(1, 10**5)), "by the exact delta of all parts"
     assert noise.variance < calibrate(moves, Fraction(3), Fraction(1, 10**5)).variance * Fraction(101, 100)
     if few == 2:
@@ -234,4 +234,4 @@ def test_gaussian_noise_on_intervals_is_priced_for_the_parts_that_a_replaced_uni
     by_replaced = max(3 * gone, 2 * gone + stayed, 2 * stayed)  # of three parts, by the number that it stays in
     most = 2 * gone if relation == "add-remove" else by_replaced
     assert 0 <= together.rho - Fraction(most) / (2 * variance) < EPSILON_STEP
-    assert holds(Moves.box(most, 1), variance, Fraction(3), Fraction(1, 10**5))
+    assert holds(Shifts.box(most, 1), variance, Fraction(3), Fraction(1, 10**5))
