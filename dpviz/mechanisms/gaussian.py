@@ -17,7 +17,7 @@ from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
-from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, Rule, calibrate, epsilon_of
+from dpviz.privacy.discrete_gaussian import Calibrated, Rule, Shifts, calibrate, epsilon_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.renyi import STEP
@@ -47,6 +47,13 @@ DELTA: Final[Any] = parameter(
 )
 
 
+PRICED_BY: Final[dict[Rule, str]] = {
+    "exact": "its exact δ for the worst unit (Canonne, Kamath, Steinke 2020, Theorem 7)",
+    "renyi": "one Rényi order for the L2 sensitivity (Canonne, Kamath, Steinke 2020, Theorem 4 and Proposition 12)",
+}
+"""The proofs of an epsilon and a delta, in words."""
+
+
 def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
     """An epsilon in four digits that pays for nearly this rho on counts that move so, and for no more.
 
@@ -71,18 +78,8 @@ def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
 def guarantee(epsilon: Fraction, delta: Fraction, noise: Calibrated, unit: Unit) -> Guarantee:
     """The price of Gaussian noise: (epsilon, delta), or rho alone where answers are added up by that."""
     rho = ZCDP(noise.rho)
-    rule = f"{rule_of(noise.rule)}; {rho.short} under a zCDP budget"
+    rule = f"discrete Gaussian noise, priced by {PRICED_BY[noise.rule]}; {rho.short} under a zCDP budget"
     return Guarantee(ApproxDP(epsilon, delta), unit, rule, requested=epsilon, zcdp_steps=rho)
-
-
-def rule_of(rule: Rule) -> str:
-    """The theorem that a price rests on."""
-    if rule == "exact":
-        return "discrete Gaussian noise, its exact δ for the worst unit, Canonne, Kamath, Steinke 2020, Theorem 7"
-    return (
-        "discrete Gaussian noise, Canonne, Kamath, Steinke 2020, Theorem 4, for the L2 sensitivity, "
-        "and Proposition 12 at one Rényi order"
-    )
 
 
 @dataclass(frozen=True)

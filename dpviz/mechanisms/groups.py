@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, floor_to, place, text
-from dpviz.mechanisms.gaussian import GAUSSIAN
+from dpviz.mechanisms.gaussian import GAUSSIAN, PRICED_BY
 from dpviz.mechanisms.one_domain import product
 from dpviz.mechanisms.opened_parts import opened
 from dpviz.model.answers import Answer, Grouped
@@ -25,7 +25,7 @@ from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
 from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.composition import basic
-from dpviz.privacy.discrete_gaussian import Shifts, below_any_noise, epsilon_of, holds, rho_of
+from dpviz.privacy.discrete_gaussian import Shifts, below_any_noise, epsilon_of, holds, proof, rho_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
 from dpviz.privacy.parallel import moved, parallel, share
@@ -291,8 +291,9 @@ def together(each: Bound, unit: Unit, way: Way) -> tuple[Fraction, Shifts] | Non
     if unit.relation == "add-remove":
         return variance, alone.times(few)
     both = each.gaussian(unit)
-    squared = 4 * alone.squared if both is None else both[1].squared
-    return variance, alone.over(int(moved(Fraction(alone.squared), Fraction(squared), few, by.size)))
+    if both is None:  # a removal and an addition
+        return variance, Shifts.unknown(int(moved(Fraction(alone.squared), Fraction(4 * alone.squared), few, by.size)))
+    return variance, alone.over(int(moved(Fraction(alone.squared), Fraction(both[1].squared), few, by.size)))
 
 
 def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
@@ -381,6 +382,8 @@ class GroupsBound(Bound):
             rule = f"{rule}: {counted(few, 'list')} of one {unit.noun}{moves}"
             return Guarantee(loss, unit, rule, requested=asked, zcdp_steps=steps_together(self.each, unit, self.way))
         rho, losses = rho_together(self.each, unit, self.way), [each.loss] * by.size
+        if rho is not None and (found := together(self.each, unit, self.way)) is not None:
+            return self._gaussian(*found, ZCDP(rho))
         if self.way == "sequence":
             rule = f"{each.rule}; {counted(by.size, 'part')} add up by {'basic composition' if rho is None else 'ρ'}"
         else:
@@ -389,9 +392,25 @@ class GroupsBound(Bound):
         if rho is not None:
             loss = ApproxDP(asked, Fraction(given["delta"]))  # more than this rho nobody pays for
             return Guarantee(loss, unit, f"{rule}, {ZCDP(rho).short} in all", requested=asked, zcdp_steps=ZCDP(rho))
-        together = basic(losses) if self.way == "sequence" else parallel(losses, few, unit.relation)
+        whole = basic(losses) if self.way == "sequence" else parallel(losses, few, unit.relation)
         steps = steps_together(self.each, unit, self.way)
-        return Guarantee(together, unit, rule, requested=asked, zcdp_steps=steps)
+        return Guarantee(whole, unit, rule, requested=asked, zcdp_steps=steps)
+
+    def _gaussian(self, variance: Fraction, moves: Shifts, rho: ZCDP) -> Guarantee:
+        """The price of Gaussian noise on the counts of all parts: one unit moves them all at once."""
+        by, unit, given = self.question.by, self.unit, self.mechanism.inner.parameters()
+        assert by is not None
+        asked, delta, few = Fraction(given["epsilon"]), Fraction(given["delta"]), touched(by, unit)
+        rule = proof(moves, variance, asked, delta)
+        assert rule is not None, "the mechanism of each part was chosen so"
+        where = f"all {counted(by.size, 'part')}"
+        if self.way == "parallel":
+            where = f"{'one part' if few == 1 else f'at most {few:,} parts'} of {by.size:,}"
+        words = (
+            f"discrete Gaussian noise, priced by {PRICED_BY[rule]}; one {unit.noun} counts in {where}, and what it moves "
+            f"in each adds up; {rho.short} in all under a zCDP budget"
+        )
+        return Guarantee(ApproxDP(asked, delta), unit, words, requested=asked, zcdp_steps=rho)
 
     @property
     def space(self) -> Space:

@@ -223,8 +223,8 @@ class SampleProductBound(Bound):
     def price(self) -> Guarantee:
         made, rho = self.mechanism, ZCDP(self.plan.price)
         rule = (
-            "Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, with the sensitivity of replacing a row; "
-            f"{rho.short} by Canonne, Kamath, Steinke 2020, Proposition 12"
+            "Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, with the sensitivity of replacing a row, by "
+            f"one Rényi order (Canonne, Kamath, Steinke 2020, Proposition 12); {rho.short} under a zCDP budget"
         )
         loss = ApproxDP(made.epsilon, made.delta)
         return Guarantee(loss, self.unit, rule, requested=made.epsilon, zcdp_steps=rho)

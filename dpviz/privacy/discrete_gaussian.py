@@ -216,17 +216,27 @@ def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if _holds(moves, middle * step, epsilon, delta) else (middle, high)
+        more = 1  # where intervals are too wide to decide so near, larger steps away
         while high < first and not certain(moves, high * step, epsilon, delta):
-            high += 1
+            high, more = min(first, high + more), 2 * more
     variance = high * step
     return Calibrated(variance, rho_of(moves, variance), "exact" if high < first else "renyi")
 
 
+@lru_cache(maxsize=1024)
+def proof(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> Rule | None:
+    """Return the rule that proves that noise of this variance costs (epsilon, delta) at most; None where neither does.
+
+    Of variances that a Rényi order proves, too, that is the rule: it needs nothing but the squared length.
+    """
+    if moves.squared <= 2 * variance * renyi.rho_for(epsilon, delta):
+        return "renyi"
+    return "exact" if _holds(moves, variance, epsilon, delta) and certain(moves, variance, epsilon, delta) else None
+
+
 def holds(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Return whether noise of this variance is proved to cost (epsilon, delta) at most, by either rule."""
-    if moves.squared <= 2 * variance * renyi.rho_for(epsilon, delta):
-        return True
-    return _holds(moves, variance, epsilon, delta) and certain(moves, variance, epsilon, delta)
+    return proof(moves, variance, epsilon, delta) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -247,18 +257,14 @@ def epsilon_of(moves: Shifts, variance: Fraction, delta: Fraction) -> Fraction:
     >>> float(epsilon_of(Shifts.box(1, 1), Fraction("28.6223"), Fraction(1, 10**6)))
     0.776418
     """
-    high = int(renyi.epsilon_for(moves.squared / (2 * variance), delta) / renyi.STEP)
-    if moves.worst:
-        low = -1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if _holds(moves, variance, middle * renyi.STEP, delta) else (middle, high)
-    epsilon = high * renyi.STEP
-    while not certain(moves, variance, epsilon, delta) and epsilon < renyi.epsilon_for(
-        moves.squared / (2 * variance), delta
-    ):
-        epsilon += renyi.STEP
-    return epsilon
+    most = high = int(renyi.epsilon_for(moves.squared / (2 * variance), delta) / renyi.STEP)
+    low, more = -1, 1
+    while moves.worst and high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _holds(moves, variance, middle * renyi.STEP, delta) else (middle, high)
+    while high < most and not certain(moves, variance, high * renyi.STEP, delta):
+        high, more = min(most, high + more), 2 * more
+    return high * renyi.STEP
 
 
 # ---------------------------------------------------------------- decisions

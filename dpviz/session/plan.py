@@ -21,6 +21,7 @@ from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ZCDP
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
 from dpviz.session.stale import stale
 
@@ -402,6 +403,7 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
+        lines += [f"  proof        {self.price.rule}"] if isinstance(self.price.zcdp_steps, ZCDP) else []
         lines += error_lines(self.bound, self.many)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []

@@ -188,7 +188,9 @@ def test_of_vectors_of_a_length_at_most_none_exceeds_the_largest_over_all_diviso
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PRICES)
-@pytest.mark.parametrize("moves", [Shifts.box(1, 1), Shifts.box(10, 1), Shifts.box(3, 4), Shifts.within(33, 4)], ids=str)
+@pytest.mark.parametrize(
+    "moves", [Shifts.box(1, 1), Shifts.box(10, 1), Shifts.box(3, 4), Shifts.within(33, 4)], ids=str
+)
 def test_the_variance_that_is_found_holds_and_the_one_before_does_not(
     moves: Shifts, epsilon: Fraction, delta: Fraction
 ) -> None:
@@ -249,7 +251,9 @@ def test_floating_point_decides_as_intervals_do() -> None:
     assert both == {True, False}
 
 
-@pytest.mark.parametrize("moves", [Shifts.box(1, 1), Shifts.box(2, 3), Shifts.within(22, 3), Shifts.unknown(7)], ids=str)
+@pytest.mark.parametrize(
+    "moves", [Shifts.box(1, 1), Shifts.box(2, 3), Shifts.within(22, 3), Shifts.unknown(7)], ids=str
+)
 @pytest.mark.parametrize("delta", [Fraction(1, 10**9), MILLIONTH])
 def test_the_epsilon_of_a_variance_is_the_least_that_holds(moves: Shifts, delta: Fraction) -> None:
     for variance in (Fraction(3) * moves.squared, Fraction("28.6223") * moves.squared):
