@@ -407,8 +407,8 @@ class GroupsBound(Bound):
         if self.way == "parallel":
             where = f"{'one part' if few == 1 else f'at most {few:,} parts'} of {by.size:,}"
         words = (
-            f"discrete Gaussian noise, priced by {PRICED_BY[rule]}; one {unit.noun} counts in {where}, and what it moves "
-            f"in each adds up; {rho.short} in all under a zCDP budget"
+            f"discrete Gaussian noise, priced by {PRICED_BY[rule]}; one {unit.noun} counts in {where}, whose "
+            f"moves add up; {rho.short} in all under a zCDP budget"
         )
         return Guarantee(ApproxDP(asked, delta), unit, words, requested=asked, zcdp_steps=rho)
 
