@@ -19,11 +19,13 @@ from dpviz.errors import BudgetExceeded, ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, log_bounds
 from dpviz.fitting.tree import Shape
 from dpviz.mechanisms.dense import DenseBound
+from dpviz.mechanisms.groups import Groups
 from dpviz.mechanisms.tree import Spread, TreeBound
 from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.laws.dense import GaussianDenseLaw
 from dpviz.model.laws.tree import GaussianTreeLaw
 from dpviz.model.question import Question
+from dpviz.model.terms import Terms
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 from dpviz.privacy.discrete_gaussian import Shifts, calibrate
@@ -263,6 +265,27 @@ def test_one_bin_at_one_and_a_millionth_has_the_noise_that_is_provable() -> None
     assert "exact δ" in bound.price.rule and "Theorem 7" in bound.price.rule
     weighted = dv.Tree(1, base="gaussian", delta="1e-6", branching=2, levels="1,2").bind(question(2), UNITS["a row"])
     assert "Rényi order" in weighted.price.rule
+
+
+def test_the_calibrations_that_moved_have_a_new_revision_and_the_others_keep_theirs() -> None:
+    """A ledger holds an answer against today's law only where both are of one revision."""
+    by = Question(dv.Domain.integers(0, 3, column="x"), by=dv.Partition(dv.Domain.integers(0, 3, column="part")))
+    told = {}
+    for name, kind in (("Dense", dv.Dense), ("Tree", dv.Tree), ("Marginals", dv.Marginals)):
+        gaussian: Any = kind(1, base="gaussian", delta="1e-6")
+        told[name] = (kind(1).revision, gaussian.revision)
+        parts = [Groups(made, "parallel") for made in (kind(1), gaussian)]
+        told[f"parts of {name}"] = (parts[0].revision, parts[1].revision)
+        if name == "Dense":
+            bound = parts[1].bind(by, UNITS["a row"])
+            assert Terms.of(bound).mechanism.revision == 4
+    assert told == {
+        "Dense": (1, 2),
+        "Tree": (2, 3),
+        "Marginals": (1, 2),
+        **{f"parts of {name}": (3, 4) for name in ("Dense", "Tree", "Marginals")},
+    }
+    assert dv.SampleProduct(1, "1e-6").revision == 2
 
 
 def test_an_epsilon_that_pays_for_less_than_any_noise_is_refused() -> None:

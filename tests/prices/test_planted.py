@@ -17,6 +17,8 @@ from dpviz.laws import bounded
 from dpviz.mechanisms import alp, compact, cuts, groups, key_count, marginals, parts, ranked, stability, tree
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.workload import Workload
+from dpviz.privacy import discrete_gaussian
+from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.unit import Unit
 from tests.prices.searchers import SEARCHERS, search
 from tests.soak.test_neighbours import SEEDED
@@ -207,6 +209,31 @@ def one_value_of_several(patch: Patch) -> None:
     patch.setattr(alp, "log_up", lambda value, step, times=1: whole(value, step, 1))
 
 
+def delta_of_one_count(patch: Patch) -> None:
+    """The exact delta is that of one count, where a unit moves several; rho is that of all of them."""
+
+    def box(cls: Any, entries: int, each: int) -> Any:
+        return cls(entries * each**2, ((each**2, each),), entries, each)
+
+    patch.setattr(Shifts, "box", classmethod(box))
+
+
+def rho_of_the_conversion(patch: Patch) -> None:
+    """The rho of the wider noise that a conversion asks for is booked beside the noise of the exact delta."""
+    patch.setattr(discrete_gaussian, "rho_of", lambda moves, variance: Fraction(5, 8) * moves.squared / (2 * variance))
+
+
+def delta_of_one_part(patch: Patch) -> None:
+    """Each part has the exact delta by itself, where one unit counts in several."""
+    whole = groups.together
+
+    def together(each: Any, unit: Unit, way: Any) -> Any:
+        found = whole(each, unit, way)
+        return None if found is None else (found[0], each.gaussian(each.unit)[1])
+
+    patch.setattr(groups, "together", together)
+
+
 def noise_for_the_norm_of_a_row(patch: Patch) -> None:
     """A factor of two is forgotten: rows that are cut to a norm differ by up to twice that."""
     patch.setattr("dpviz.laws.product.l2_squared", lambda cut, size: min(cut, Fraction(size)) / 2)
@@ -233,6 +260,9 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     the_upper_end_of_the_coins: ("SampleBounded",),
     one_record_of_a_user: ("Compact",),
     one_value_of_several: ("ALP",),
+    delta_of_one_count: ("Dense", "Tree", "Marginals"),
+    rho_of_the_conversion: ("Dense", "Tree", "Marginals"),
+    delta_of_one_part: ("Groups",),
     noise_for_the_norm_of_a_row: ("SampleProduct",),
 }
 """Faults, and the mechanisms that have them."""

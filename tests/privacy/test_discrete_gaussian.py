@@ -14,6 +14,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_discrete_gaussian_m
 
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, exp_bounds
+from dpviz.laws.gaussian_loss import log_delta
 from dpviz.privacy import renyi
 from dpviz.privacy.discrete_gaussian import (
     DIGITS,
@@ -24,6 +25,7 @@ from dpviz.privacy.discrete_gaussian import (
     delta_bounds,
     epsilon_of,
     holds,
+    proof,
     rho_of,
 )
 
@@ -301,6 +303,37 @@ def test_another_accounting_finds_no_larger_delta() -> None:
         variance = calibrate(Shifts.box(1, 1), Fraction(epsilon), MILLIONTH).variance
         other = from_discrete_gaussian_mechanism(math.sqrt(variance), value_discretization_interval=1e-4)
         assert other.get_delta_for_epsilon(epsilon) == pytest.approx(1e-6, rel=0.01)
+
+
+@pytest.mark.parametrize(("variance", "shift", "epsilon"), [("20", 30, "1/100"), ("40", 9, "1/5"), ("7", 1, "0")])
+def test_floating_point_adds_up_from_below_0_as_the_definition_does(variance: str, shift: int, epsilon: str) -> None:
+    """A long shift has a loss above epsilon at noise below 0, too."""
+    v, e = Fraction(variance), Fraction(epsilon)
+    first = math.floor(e * v / shift - Fraction(shift, 2)) + 1
+    assert first <= 0
+    low, high = by_definition(v, shift, e)
+    found = log_delta(v, shift, first, e)
+    assert found is not None and math.log(low) - 1e-9 <= found <= math.log(high) + 1e-9
+
+
+@pytest.mark.parametrize("moves", [Shifts.box(3, 2), Shifts.within(14, 3), Shifts.unknown(12)], ids=str)
+def test_the_proof_that_is_named_is_one_that_holds_without_the_other(moves: Shifts) -> None:
+    found = calibrate(moves, Fraction(1), MILLIONTH)
+    enough = moves.squared / (2 * renyi.rho_for(Fraction(1), MILLIONTH))
+    assert proof(moves, enough, Fraction(1), MILLIONTH) == "renyi"
+    assert proof(moves, found.variance, Fraction(1), MILLIONTH) == found.rule
+    assert (found.rule == "exact") == (found.variance < enough)
+    assert proof(moves, found.variance / 2, Fraction(1), MILLIONTH) is None
+
+
+@pytest.mark.parametrize("parts", [2, 5])
+def test_parts_that_are_priced_apart_cost_more_together(parts: int) -> None:
+    """One unit moves the counts of several parts at once: the delta of each by itself is no proof."""
+    one, epsilon, delta = Shifts.box(2, 1), Fraction(1), Fraction(1, 1000)
+    apart, together = calibrate(one, epsilon, delta).variance, calibrate(one.times(parts), epsilon, delta).variance
+    assert enumerated((1, 1, 1), float(apart), 1.0) > delta, "three of the counts are enough"
+    assert not holds(one.times(parts), apart, epsilon, delta)
+    assert together > apart * parts * Fraction(99, 100)
 
 
 # ---------------------------------------------------------------- Rényi orders
