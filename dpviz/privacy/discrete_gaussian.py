@@ -39,8 +39,8 @@ from typing import Final, Literal
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
-from dpviz.laws.gaussian import DiscreteGaussian
-from dpviz.laws.gaussian_loss import surely_below
+from dpviz.laws.gaussian import DiscreteGaussian, chance_from
+from dpviz.laws.gaussian_loss import log_delta, surely_below
 from dpviz.privacy import renyi
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.unit import Unit
@@ -51,7 +51,14 @@ DIGITS: Final = 6
 """Significant digits of a variance."""
 
 MOST_ADDED: Final = 1 << 20
-"""Tails of noise of a larger variance are compared with integrals, whose error is below 10**-8 of a tail there."""
+"""Tails of noise of a larger variance are not added up: integrals decide alone."""
+
+FEW: Final = 64
+"""Above this variance of one coordinate integrals are tried before weights are added up."""
+
+WIDE: Final = 64
+"""From this variance of one coordinate on a search may begin where floats say that delta is met. Steps of the lattice
+are small there, so that delta falls with the variance."""
 
 MOST_PRECISE: Final = 4096
 """A comparison that is not decided at this precision counts as one that does not hold."""
@@ -210,9 +217,7 @@ def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
     step = place(enough, DIGITS)
     first = high = int(ceil_to(enough, step) / step)
     if moves.worst:
-        low = high
-        while low and _holds(moves, low * step, epsilon, delta):
-            low, high = low * 63 // 64, low
+        low, high = _bracket(moves, first, step, epsilon, delta)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if _holds(moves, middle * step, epsilon, delta) else (middle, high)
@@ -221,6 +226,47 @@ def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
             high, more = min(first, high + more), 2 * more
     variance = high * step
     return Calibrated(variance, rho_of(moves, variance), "exact" if high < first else "renyi")
+
+
+def _bracket(moves: Shifts, first: int, step: Fraction, epsilon: Fraction, delta: Fraction) -> tuple[int, int]:
+    """A multiple of `step` whose variance does not hold, or 0, and a larger one that does, or `first`."""
+    guess = _guess(moves, first * step, epsilon, delta)
+    if guess is not None:
+        high = min(first, int(guess / step) + 2)
+        low = high - 4
+        if low > 0 and _holds(moves, high * step, epsilon, delta) and not _holds(moves, low * step, epsilon, delta):
+            return low, high
+    low = high = first
+    while low and _holds(moves, low * step, epsilon, delta):
+        low, high = low * 63 // 64, low
+    return low, high
+
+
+def _guess(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction | None:
+    """About where delta is met below this variance, by floats, where the lattice is fine; None where that is unsure."""
+
+    def excess(vector: tuple[int, int], logarithm: float) -> float | None:
+        wide, shift = _alone(vector, Fraction(math.exp(logarithm)))
+        if wide < WIDE:
+            return None
+        found = log_delta(wide, shift, _first(wide, shift, epsilon), epsilon)
+        return None if found is None else found - wanted
+
+    wanted = math.log(delta.numerator) - math.log(delta.denominator)
+    at = math.log(variance)
+    told = {vector: found for vector in moves.worst if (found := excess(vector, at)) is not None}
+    if len(told) < len(moves.worst):
+        return None
+    worst = max(told, key=told.__getitem__)
+    (one, high), other = (at, told[worst]), at - 0.1
+    for _ in range(8):
+        low = excess(worst, other)
+        if low is None or low == high or abs(other - at) > 1:
+            return None
+        one, high, other = other, low, other - low * (other - one) / (low - high)
+        if abs(other - one) < 1e-8:
+            return Fraction(math.exp(other))
+    return None
 
 
 @lru_cache(maxsize=1024)
@@ -281,10 +327,15 @@ def certain(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fractio
 
 
 def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    precision, added = 96, _alone(vector, variance)[0] <= MOST_ADDED
+    wide, _ = _alone(vector, variance)
+    if wide > FEW:
+        low, high = delta_bounds(moves, vector, variance, epsilon, added=False)
+        if high <= delta or low > delta or wide > MOST_ADDED:
+            return high <= delta
+    precision = 96
     while precision <= MOST_PRECISE:
         low, high = delta_bounds(moves, vector, variance, epsilon, precision)
-        if high <= delta or low > delta or not added:
+        if high <= delta or low > delta:
             return high <= delta
         precision *= 2
     return False
@@ -320,7 +371,13 @@ def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
 
 
 def delta_bounds(
-    moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, precision: int = 96
+    moves: Shifts,
+    vector: tuple[int, int],
+    variance: Fraction,
+    epsilon: Fraction,
+    precision: int = 96,
+    *,
+    added: bool | None = None,
 ) -> Enclosure:
     """Return an enclosure of the delta of one vector at epsilon.
 
@@ -336,11 +393,13 @@ def delta_bounds(
         At least 0.
     precision : int
         Binary places.
+    added : bool, optional
+        Whether weights are added up, rather than compared with integrals; up to MOST_ADDED by default.
     """
     wide, shift = _alone(vector, variance)
     low, high = _off(moves, variance)
-    if wide > MOST_ADDED:
-        return _integrated(wide, shift, epsilon, low, high)
+    if wide > MOST_ADDED if added is None else not added:
+        return _integrated(wide, shift, epsilon, (low, high), precision)
     first = _first(wide, shift, epsilon)
     (least, most), (lost_least, lost_most) = _summed(wide, shift, epsilon, first, precision)
     scale = exp_bounds(-Fraction(first * first) / (2 * wide), precision)
@@ -349,6 +408,7 @@ def delta_bounds(
     return max(Fraction(0), smallest) * scale[0] * alone[0], max(Fraction(0), largest) * scale[1] * alone[1]
 
 
+@lru_cache(maxsize=64)
 def _off(moves: Shifts, variance: Fraction) -> Enclosure:
     """e**-tau and e**tau, enclosed together."""
     if moves.entries == 1:
@@ -361,10 +421,11 @@ def _off(moves: Shifts, variance: Fraction) -> Enclosure:
     return 1 - tau, 1 + tau + tau * tau
 
 
-def _integrated(variance: Fraction, shift: int, epsilon: Fraction, low: Fraction, high: Fraction) -> Enclosure:
-    first, law = _first(variance, shift, epsilon), DiscreteGaussian(variance)
-    near, far, odds = law.above(first - 1), law.above(first + shift - 1), exp_bounds(epsilon)
-    least, most = low * near[0] - high * odds[1] * far[1], high * near[1] - low * odds[0] * far[0]
+def _integrated(variance: Fraction, shift: int, epsilon: Fraction, off: Enclosure, precision: int) -> Enclosure:
+    """T(t) - e**epsilon T(t + D) by integrals, each T between the ends of its own times those of `off`."""
+    first, odds = _first(variance, shift, epsilon), exp_bounds(epsilon, precision)
+    near, far = chance_from(variance, first, precision), chance_from(variance, first + shift, precision)
+    least, most = off[0] * near[0] - off[1] * odds[1] * far[1], off[1] * near[1] - off[0] * odds[0] * far[0]
     return max(Fraction(0), least), max(Fraction(0), most)
 
 

@@ -7,6 +7,7 @@ import math
 import random
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from dp_accounting.pld.privacy_loss_distribution import from_discrete_gaussian_m
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, exp_bounds
 from dpviz.laws.gaussian_loss import log_delta
-from dpviz.privacy import renyi
+from dpviz.privacy import discrete_gaussian, renyi
 from dpviz.privacy.discrete_gaussian import (
     DIGITS,
     Calibrated,
@@ -288,13 +289,36 @@ def test_nothing_is_made_for_a_unit_that_moves_nothing_nor_for_too_little() -> N
         calibrate(Shifts.box(1, 1), Fraction(1, 10**9), Fraction(1, 10**30))
 
 
-def test_wide_noise_is_compared_with_integrals_and_agrees_with_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    moves, epsilon, variance = Shifts.box(1, 1), Fraction(1, 300), Fraction(1_050_000)
-    integrated = delta_bounds(moves, (1, 1), variance, epsilon)
-    monkeypatch.setattr("dpviz.privacy.discrete_gaussian.MOST_ADDED", 1 << 30)
-    added = delta_bounds(moves, (1, 1), variance, epsilon)
-    assert integrated[0] <= added[0] < added[1] <= integrated[1] <= added[1] * (1 + MILLIONTH)
-    assert added[1] - added[0] < integrated[1] - integrated[0]
+@pytest.mark.parametrize(
+    ("moves", "variance", "epsilon"),
+    [
+        (Shifts.box(1, 1), "1_050_000", "1/300"),
+        (Shifts.box(1, 1), "1318.08", "1/10"),
+        (Shifts.box(3, 4), "90", "2"),
+        (Shifts.box(1, 40), "70", "1/20"),
+    ],
+)
+def test_tails_by_integrals_agree_with_sums(moves: Shifts, variance: str, epsilon: str) -> None:
+    v, e = Fraction(variance), Fraction(epsilon)
+    for vector in moves.worst:
+        by_integrals, added = (delta_bounds(moves, vector, v, e, 128, added=way) for way in (False, True))
+        assert by_integrals[0] <= added[1] and added[0] <= by_integrals[1], "both enclose the same number"
+        assert by_integrals[1] <= by_integrals[0] * (1 + MILLIONTH)
+
+
+def test_where_integrals_are_too_wide_weights_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, variance, asked = Shifts.box(1, 1), Fraction(80), []
+    whole = discrete_gaussian.delta_bounds
+
+    def wide(*given: Any, added: bool | None = None) -> Enclosure:
+        asked.append(added)
+        low, high = whole(*given, added=added)
+        return (Fraction(0), high * 2) if added is False else (low, high)
+
+    monkeypatch.setattr(discrete_gaussian, "delta_bounds", wide)
+    exact = whole(one, (1, 1), variance, Fraction(1, 2), 128)[1]
+    assert certain(one, variance, Fraction(1, 2), exact * Fraction(3, 2)) and asked == [False, None]
+    assert not certain(one, variance, Fraction(1, 2), exact * Fraction(99, 100))
 
 
 def test_another_accounting_finds_no_larger_delta() -> None:
