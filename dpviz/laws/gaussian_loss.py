@@ -18,6 +18,9 @@ MOST_ADDED: Final = 200**2
 CERTAIN: Final = 1e-6
 """Two deltas that differ by more than this, relatively, are told apart. The error of `log_delta` is below 10**-9."""
 
+CLOSE: Final = 1e-8
+"""Logarithms of variances that differ by less than this are one place of a grid of six digits."""
+
 LEAST, MOST, SCANNED = -6.0, 22.0, 113
 """Logarithms of alpha - 1 between which the order is looked for, and the number that is tried first."""
 
@@ -90,6 +93,28 @@ def _scaled_erfc(x: float) -> float:
         return math.exp(x * x) * math.erfc(x)
     small = 1 / (2 * x * x)
     return (1 - small * (1 - 3 * small * (1 - 5 * small * (1 - 7 * small)))) / (x * math.sqrt(math.pi))
+
+
+def variance_at(delta: Fraction, start: Fraction, told: Callable[[Fraction], float | None]) -> Fraction | None:
+    """About the variance at which `told`, the ln(delta) of a variance, is ln(delta): by secants from `start` on, and no
+    farther than e times away. None where `told` is, or no such variance is found.
+
+    >>> found = variance_at(Fraction(1, 10), Fraction(5), lambda variance: -float(variance))
+    >>> round(float(found), 6)
+    2.302585
+    """
+    wanted, at = math.log(delta.numerator) - math.log(delta.denominator), math.log(start)
+    one, other, high = at, at - 0.1, told(start)
+    for _ in range(8):
+        low = told(Fraction(math.exp(other)))
+        if low is None or high is None or low == high:
+            return None
+        one, other, high = other, other - (low - wanted) * (other - one) / (low - high), low
+        if abs(other - at) > 1:
+            return None
+        if abs(other - one) < CLOSE:
+            return Fraction(math.exp(other))
+    return None
 
 
 # ---------------------------------------------------------------- Rényi orders

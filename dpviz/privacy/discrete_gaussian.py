@@ -33,14 +33,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, Literal
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
 from dpviz.laws.gaussian import DiscreteGaussian, chance_from
-from dpviz.laws.gaussian_loss import log_delta, surely_below
+from dpviz.laws.gaussian_loss import log_delta, surely_below, variance_at
 from dpviz.privacy import renyi
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.unit import Unit
@@ -243,30 +243,16 @@ def _bracket(moves: Shifts, first: int, step: Fraction, epsilon: Fraction, delta
 
 
 def _guess(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction | None:
-    """About where delta is met below this variance, by floats, where the lattice is fine; None where that is unsure."""
+    """About where delta is met below this variance, where the lattice is fine; None where that is unsure."""
 
-    def excess(vector: tuple[int, int], logarithm: float) -> float | None:
-        wide, shift = _alone(vector, Fraction(math.exp(logarithm)))
-        if wide < WIDE:
-            return None
-        found = log_delta(wide, shift, _first(wide, shift, epsilon), epsilon)
-        return None if found is None else found - wanted
+    def told(vector: tuple[int, int], less: Fraction) -> float | None:
+        wide, shift = _alone(vector, less)
+        return None if wide < WIDE else log_delta(wide, shift, _first(wide, shift, epsilon), epsilon)
 
-    wanted = math.log(delta.numerator) - math.log(delta.denominator)
-    at = math.log(variance)
-    told = {vector: found for vector in moves.worst if (found := excess(vector, at)) is not None}
-    if len(told) < len(moves.worst):
+    known = {vector: found for vector in moves.worst if (found := told(vector, variance)) is not None}
+    if len(known) < len(moves.worst):
         return None
-    worst = max(told, key=told.__getitem__)
-    (one, high), other = (at, told[worst]), at - 0.1
-    for _ in range(8):
-        low = excess(worst, other)
-        if low is None or low == high or abs(other - at) > 1:
-            return None
-        one, high, other = other, low, other - low * (other - one) / (low - high)
-        if abs(other - one) < 1e-8:
-            return Fraction(math.exp(other))
-    return None
+    return variance_at(delta, variance, partial(told, max(known, key=known.__getitem__)))
 
 
 @lru_cache(maxsize=1024)
