@@ -318,12 +318,14 @@ def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: 
         low, high = delta_bounds(moves, vector, variance, epsilon, added=False)
         if high <= delta or low > delta or wide > MOST_ADDED:
             return high <= delta
-    precision = 96
+    precision, width = 96, Fraction(1)
     while precision <= MOST_PRECISE:
         low, high = delta_bounds(moves, vector, variance, epsilon, precision)
         if high <= delta or low > delta:
             return high <= delta
-        precision *= 2
+        if 2 * (high - low) > width:  # tau keeps the ends apart, and more digits do not help
+            return False
+        precision, width = 2 * precision, high - low
     return False
 
 

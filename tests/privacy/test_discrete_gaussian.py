@@ -306,6 +306,24 @@ def test_tails_by_integrals_agree_with_sums(moves: Shifts, variance: str, epsilo
         assert by_integrals[1] <= by_integrals[0] * (1 + MILLIONTH)
 
 
+def test_where_the_bound_of_several_counts_is_too_wide_no_more_digits_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Near the end of its proof tau keeps the ends of a delta apart, whatever the precision."""
+    many, variance, epsilon, asked = Shifts.box(428, 1), Fraction(428), Fraction("4.886557"), []
+    whole = discrete_gaussian.delta_bounds
+    low, high = whole(many, (428, 1), variance, epsilon)
+    assert high > low * (1 + MILLIONTH)
+
+    def counted(*given: Any, added: bool | None = None) -> Enclosure:
+        asked.append(given[4:])
+        return whole(*given, added=added)
+
+    monkeypatch.setattr(discrete_gaussian, "delta_bounds", counted)
+    assert not certain(many, variance, epsilon, (low + high) / 2) and asked == [(), (96,), (192,)]
+    assert certain(many, variance, epsilon, high)
+
+
 def test_where_integrals_are_too_wide_weights_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
     one, variance, asked = Shifts.box(1, 1), Fraction(80), []
     whole = discrete_gaussian.delta_bounds
