@@ -220,7 +220,14 @@ def delta_of_one_count(patch: Patch) -> None:
 
 def rho_of_the_conversion(patch: Patch) -> None:
     """The rho of the wider noise that a conversion asks for is booked beside the noise of the exact delta."""
-    patch.setattr(discrete_gaussian, "rho_of", lambda moves, variance: Fraction(5, 8) * moves.squared / (2 * variance))
+    whole = discrete_gaussian.calibrate
+
+    def calibrate(*given: Any) -> Any:
+        found = whole(*given)
+        return dataclasses.replace(found, rho=Fraction(5, 8) * found.rho)
+
+    for module in ("gaussian", "tree", "marginals"):
+        patch.setattr(f"dpviz.mechanisms.{module}.calibrate", calibrate)
 
 
 def delta_of_one_part(patch: Patch) -> None:
