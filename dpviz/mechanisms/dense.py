@@ -36,12 +36,12 @@ from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.privacy.conversion import to_zcdp
-from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
+    from dpviz.privacy.discrete_gaussian import Shifts
 
 AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 
@@ -62,8 +62,8 @@ class Dense(Parameters):
     base : {"exp", "paper", "tight", "gaussian"}, default "exp"
         "exp": ratio exp(-epsilon / l1), so the price is exactly epsilon; "paper" and "tight": the finite-computer laws
         with a rational ratio q/p, which pay l1 ln(p/q) <= epsilon; "gaussian": discrete Gaussian noise, which costs
-        epsilon and delta, or under a zCDP budget the largest rho with rho + 2 sqrt(rho ln(1/delta)) <= epsilon. Where
-        one unit touches several bins it needs less noise, for its distance is L2.
+        epsilon and delta, or under a zCDP budget the rho of the same noise. Where one unit touches several bins it
+        needs less noise, for its distance is L2.
     delta : str, int, float or Fraction, optional
         The delta of Gaussian noise, which base="gaussian" needs and the other bases refuse.
     sampler : {"auto", "geosample", "fastsample"}, default "auto"
@@ -159,7 +159,7 @@ class Dense(Parameters):
             base: Any = self.base
             return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap).bind(unit.l1(bins), unit.n)
         limit = check_limit(unit.n if self.cap is None else self.cap)
-        return BoundGaussian.of(self.epsilon, self.delta, Shifts.of(unit, bins), limit)
+        return BoundGaussian.of(self.epsilon, self.delta, _shifts(unit, bins), limit)
 
     def bind(self, question: Question, unit: Unit) -> DenseBound:
         """Fix the sensitivity, the law of the noise, and the clamp.
@@ -253,7 +253,7 @@ class DenseBound(Bound):
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
-            moves = Shifts.of(self.unit, self.question.bins)
+            moves = _shifts(self.unit, self.question.bins)
             epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
             rival = Dense(epsilon, GAUSSIAN, cap=made.cap, clamp=made.clamp, delta=USUAL_DELTA)
             return rival.bind(self.question, self.unit)
@@ -263,7 +263,7 @@ class DenseBound(Bound):
         """The variance on every count, and how this unit moves them."""
         if not isinstance(self.noise, BoundGaussian):
             return None
-        return self.noise.found.variance, Shifts.of(unit, self.question.bins)
+        return self.noise.found.variance, _shifts(unit, self.question.bins)
 
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()
@@ -280,6 +280,13 @@ class DenseBound(Bound):
 
 def _table_bound(value: Fraction) -> ErrorValue:
     return ErrorValue(value, "bound", "Balcer, Vadhan 2018, Figure 3")
+
+
+def _shifts(unit: Unit, bins: int) -> Shifts:
+    """How a unit moves this number of counts; loaded with the calibration of Gaussian noise."""
+    from dpviz.privacy.discrete_gaussian import Shifts
+
+    return Shifts.of(unit, bins)
 
 
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))

@@ -17,14 +17,13 @@ from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
-from dpviz.privacy.discrete_gaussian import Calibrated, Rule, Shifts, calibrate, epsilon_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
-from dpviz.privacy.renyi import STEP
 from dpviz.privacy.unit import Unit
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # calibration is loaded once somebody asks for this noise
     from dpviz.noise.bits import Bits
+    from dpviz.privacy.discrete_gaussian import Calibrated, Rule, Shifts
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -57,11 +56,15 @@ PRICED_BY: Final[dict[Rule, str]] = {
 def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
     """An epsilon in four digits that pays for nearly this rho on counts that move so, and for no more.
 
+    >>> from dpviz.privacy.discrete_gaussian import Shifts, calibrate
     >>> moves = Shifts.box(1, 1)
     >>> epsilon = epsilon_for(Fraction(1, 8), Fraction(1, 10**6), moves)
     >>> float(epsilon), float(calibrate(moves, epsilon, Fraction(1, 10**6)).rho)
     (2.275, 0.124907880439)
     """
+    from dpviz.privacy.discrete_gaussian import calibrate, epsilon_of
+    from dpviz.privacy.renyi import STEP
+
     least = epsilon_of(moves, moves.squared / (2 * rho), delta) - STEP
     if least > 0:
         step = place(least, 4)
@@ -78,7 +81,7 @@ def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
 def guarantee(epsilon: Fraction, delta: Fraction, noise: Calibrated, unit: Unit) -> Guarantee:
     """The price of Gaussian noise: (epsilon, delta), or rho alone where answers are added up by that."""
     rho = ZCDP(noise.rho)
-    rule = f"discrete Gaussian noise, priced by {PRICED_BY[noise.rule]}; {rho.short} under a zCDP budget"
+    rule = f"discrete Gaussian noise, priced by {PRICED_BY[noise.rule]}; {rho.short} under zCDP"
     return Guarantee(ApproxDP(epsilon, delta), unit, rule, requested=epsilon, zcdp_steps=rho)
 
 
@@ -99,6 +102,7 @@ class BoundGaussian:
     def of(cls, epsilon: Fraction, delta: Fraction, moves: Shifts, limit: int | None) -> BoundGaussian:
         """The noise that this price pays for. Raises ParameterError where it would be wider than any that is drawn."""
         from dpviz.noise.gaussian import discrete_gaussian
+        from dpviz.privacy.discrete_gaussian import calibrate
 
         noise = cls(calibrate(moves, epsilon, delta), delta, moves, limit)
         discrete_gaussian(noise.law.variance)

@@ -408,7 +408,7 @@ class GroupsBound(Bound):
             where = f"{'one part' if few == 1 else f'at most {few:,} parts'} of {by.size:,}"
         words = (
             f"discrete Gaussian noise, priced by {PRICED_BY[rule]}; one {unit.noun} counts in {where}, whose "
-            f"moves add up; {rho.short} in all under a zCDP budget"
+            f"moves add up; {rho.short} in all under zCDP"
         )
         return Guarantee(ApproxDP(asked, delta), unit, words, requested=asked, zcdp_steps=rho)
 

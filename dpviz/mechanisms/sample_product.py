@@ -59,7 +59,7 @@ class SampleProduct(Parameters):
     ----------
     epsilon, delta : str, int, float or Fraction
         The price where answers are added up by epsilon and delta; under a zCDP budget rho is what counts, the largest
-        with rho + 2 sqrt(rho ln(1/delta)) <= epsilon.
+        that one Rényi order proves to be within epsilon and delta.
     noise : {"repaired", "paper", "tight"}, default "repaired"
         "repaired": on each sum of rows as much as replacing a row asks for; "paper": as printed, which may be sqrt(2)
         times too little, and is then drawn for as much less of rho as it costs more; "tight": as "repaired", but rows
@@ -224,7 +224,7 @@ class SampleProductBound(Bound):
         made, rho = self.mechanism, ZCDP(self.plan.price)
         rule = (
             "Raskhodnikova, Sivakumar, Smith, Swanberg 2021, Algorithm 4, with the sensitivity of replacing a row, by "
-            f"one Rényi order (Canonne, Kamath, Steinke 2020, Proposition 12); {rho.short} under a zCDP budget"
+            f"one Rényi order (Canonne, Kamath, Steinke 2020, Proposition 12); {rho.short} under zCDP"
         )
         loss = ApproxDP(made.epsilon, made.delta)
         return Guarantee(loss, self.unit, rule, requested=made.epsilon, zcdp_steps=rho)

@@ -18,13 +18,13 @@ from dpviz.model.repricing import Repricing
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Need, Statistic
 from dpviz.model.terms import Used
-from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
+    from dpviz.privacy.discrete_gaussian import Shifts
 
 Mode = Literal["exact", "strict"]
 

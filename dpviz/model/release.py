@@ -19,7 +19,7 @@ from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, s
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.fitting.shares import Pair
-from dpviz.model import binary, registry
+from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
 from dpviz.model.answers.values import listed, value_columns
@@ -757,6 +757,8 @@ class Release(Askable):
             name: "Visits per person-year"
         """
         place = None if path is None else files.of_format(path, "a card", "visits.yaml", files.YAML)
+        from dpviz.model import registry
+
         made = registry.yaml(registry.record(self, self.drawn, facts))
         if place is None:
             return made

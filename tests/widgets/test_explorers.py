@@ -110,7 +110,7 @@ def test_a_place_that_moved_another_slider_is_known_the_next_time(monkeypatch: p
     assert ask(explorer, "move", place=at)["ok"] is True
     complete(explorer)
     begun: list[object] = []
-    monkeypatch.setattr("dpviz.widgets.explorer.Part.of", lambda *given: begun.append(given))
+    monkeypatch.setattr("dpviz.widgets.explorer.PartialSheet.of", lambda *given: begun.append(given))
     assert ask(explorer, "move", place=asked)["ok"] is True
     assert complete(explorer) == moved and begun == []
 

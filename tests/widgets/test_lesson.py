@@ -26,6 +26,7 @@ from tests.lesson_words import PRIVATE
 BINS = dv.Domain.integers(0, 9, column="x", overflow=True)
 DATA = pd.DataFrame({"x": [0] * 400 + [1] * 90 + [2] * 30 + [3] * 4 + [11] * 7})
 SEED = 7
+GAUSSIAN: list[Mechanism] = [kind("1/2", base="gaussian", delta="1e-6") for kind in (dv.Dense, dv.Tree, dv.Marginals)]
 Body = dict[str, Any]
 
 
@@ -183,6 +184,15 @@ def texts(value: object) -> Iterator[str]:
             yield from texts(part)
     elif isinstance(value, str):
         yield value
+
+
+@pytest.mark.parametrize("made", GAUSSIAN, ids=lambda made: made.name)
+def test_the_plan_of_gaussian_noise_in_a_lesson_speaks_of_no_price(made: Mechanism) -> None:
+    pair = dv.Domain.integers(0, 1, column="x") * dv.Domain.integers(0, 1, column="y")
+    question = Question.of(pair) if made.name == "Marginals" else Question.of(BINS)
+    teacher = lesson(DATA.assign(y=DATA["x"])) if made.name == "Marginals" else lesson()
+    told = repr(teacher.plan(question, made)).splitlines()[1:]
+    assert any("discrete Gaussian" in said for said in told) and [said for said in told if PRIVATE.search(said)] == []
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
