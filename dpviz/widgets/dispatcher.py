@@ -216,27 +216,27 @@ class Dispatcher:
         """The same work, where whatever it raises becomes the refusal of this request."""
 
         def guarded() -> None:
-            try:
-                work()
-            except DpvizError as refused:
-                request.refuse(refused)
-            except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
-                request.refuse(self._fault())
+            if (error := self._error_of(work)) is not None:
+                request.refuse(error)
 
         return guarded
 
     def _or_refuse_soon(self, request: Request, work: Work) -> DpvizError | None:
-        """Do it now; whatever it raises is returned, and the writer refuses this request with it."""
+        """Do it now; its error is returned, and the writer refuses this request with it."""
+        error = self._error_of(work)
+        if error is not None:
+            self.soon(lambda: request.refuse(error))
+        return error
+
+    def _error_of(self, work: Work) -> DpvizError | None:
+        """Do it; the refusal of it, or None."""
         try:
             work()
         except DpvizError as refused:
-            error = refused
-        except Exception:
-            error = self._fault()
-        else:
-            return None
-        self.soon(lambda: request.refuse(error))
-        return error
+            return refused
+        except Exception:  # a fault of ours must not leave the page waiting, and its text might say too much
+            return self._fault()
+        return None
 
     def _fault(self) -> DpvizError:
         """The message that a page gets about a fault of ours."""

@@ -41,7 +41,7 @@ LATER = {
     "people": [dv.Parts(dv.Partition(dv.Domain.integers(1, 12, column="month"), max_parts=2), epsilon="1/200")],
     "visits": [],
 }
-"""What was opened besides in the two newest folders."""
+"""Further sub-sessions of the two newest folders."""
 
 
 def sub_sessions(folder: str, name: str) -> list[Any]:
