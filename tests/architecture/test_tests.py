@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -51,6 +52,29 @@ def test_a_skipped_test_fails_with_its_reason(told: dict[str, list[str]], name: 
 
 def test_a_test_that_runs_or_is_expected_to_fail_passes(told: dict[str, list[str]]) -> None:
     assert told["running"] == []
+
+
+def patched(text: str) -> set[str]:
+    """Return the names that a test replaces by their path, such as `dpviz.mechanisms.tree.calibrate`.
+
+    >>> sorted(patched("patch.setattr('dpviz.noise.bits.Bits', 1); patch.setattr(bits, 'Bits', 1)"))
+    ['dpviz.noise.bits.Bits']
+    """
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and node.args)
+    named = ((ast.unparse(call.func), call.args[0]) for call in calls)
+    paths = (first.value for name, first in named if name.endswith("setattr") and isinstance(first, ast.Constant))
+    return {path for path in paths if isinstance(path, str) and path.startswith("dpviz.")}
+
+
+def test_the_names_that_tests_replace_exist() -> None:
+    paths = {
+        path for name, text in texts() if name.startswith("tests/") and name.endswith(".py") for path in patched(text)
+    }
+    assert len(paths) > 8
+    for path in sorted(paths):
+        pkgutil.resolve_name(path)
+    with pytest.raises(AttributeError):
+        pkgutil.resolve_name("dpviz.mechanisms.gaussian.calibrated")
 
 
 PACED = {

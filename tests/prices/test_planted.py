@@ -226,8 +226,9 @@ def rho_of_the_conversion(patch: Patch) -> None:
         found = whole(*given)
         return dataclasses.replace(found, rho=Fraction(5, 8) * found.rho)
 
-    for module in ("gaussian", "tree", "marginals"):
-        patch.setattr(f"dpviz.mechanisms.{module}.calibrate", calibrate)
+    patch.setattr(discrete_gaussian, "calibrate", calibrate)
+    patch.setattr("dpviz.mechanisms.tree.calibrate", calibrate)
+    patch.setattr("dpviz.mechanisms.marginals.calibrate", calibrate)
 
 
 def delta_of_one_part(patch: Patch) -> None:
