@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from typing import Any, Final
@@ -41,6 +41,8 @@ from dpviz.model import times
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain
 from dpviz.model.question import Between, Condition
 
+MANY_BINS: Final = 2**24
+"""A domain of more integers than this is hardly ever left: values are grouped first, then placed, once for each."""
 WIDEST: Final = 10**36
 """Bins of a domain of at most this size can be numbered by an engine, as decimals of 38 digits."""
 WIDE: Final = "decimal(38, 0)"
@@ -72,6 +74,10 @@ class ColumnExpressions(ABC):
     def guess_bins(self, domain: Domain) -> tuple[Any, Callable[[Any], Any]] | None:
         """A number for each row that has a bin, found faster than its bin, and how a bin is found from such a number;
         None where there is no such way. Rows are then grouped by that number first, and few numbers are left."""
+        return None
+
+    def bins_of_groups(self, domain: Domain) -> Callable[[Any], ColumnExpressions] | None:
+        """Where values are better grouped before they are placed: a reading of the distinct values."""
         return None
 
     @abstractmethod
@@ -307,6 +313,10 @@ class NumberColumn(ColumnExpressions):
         beside = other(domain) if isinstance(domain, CategoryDomain) else malformed(domain)
         return ibis.ifelse(self.odd, number(beside, numbers), self._bins(domain, numbers))
 
+    def bins_of_groups(self, domain: Domain) -> Callable[[Any], ColumnExpressions] | None:
+        many = isinstance(domain, IntegerDomain) and domain.size > MANY_BINS and self._limits(domain) is not None
+        return (lambda values: replace(self, value=values, raw=values)) if many and self.odd is None else None
+
     def guess_bins(self, domain: Domain) -> tuple[Any, Callable[[Any], Any]] | None:
         if self.odd is not None or not isinstance(domain, IntervalDomain) or not alone(domain):
             return None
@@ -350,7 +360,7 @@ class NumberColumn(ColumnExpressions):
     def passes(self, condition: Condition) -> list[Any]:
         if not isinstance(condition, Between):
             return [self.value.isin([self._at(value) for value in self._known(condition)])]
-        passed = [self.value.notnull()]
+        passed = [self.value.notnull()] if self.whole else [self.raw.notnull(), ~self.raw.isnan()]
         if condition.low is not None:
             passed.append(self._reaches(least(self.dtype, condition.low)))
         if condition.high is not None:

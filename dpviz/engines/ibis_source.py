@@ -475,7 +475,11 @@ def asked(
     fallback = question.fallback
     if need in (StatisticKind.ONES, StatisticKind.BITS):
         return Hidden(_table(table.filter(*passing) if passing else table, domain, cells, fallback or (), need))
-    inside = [cells[one.columns[0]].has_bin(one) for one in domain.factors if one.declared and fallback is None]
+    plain = unit.is_row and total is None and fallback is None and len(domain.factors) == 1
+    first = cells[domain.columns[0]]
+    of_groups = first.bins_of_groups(domain) if plain else None
+    before = () if of_groups is not None or fallback is not None else domain.factors
+    inside = [cells[one.columns[0]].has_bin(one) for one in before if one.declared]
     passing += [rule for rules in inside for rule in rules]
     chosen = None
     if question.partition is not None and question.part is not None:
@@ -485,9 +489,11 @@ def asked(
         if not unit.is_row and question.partition.cut is not None:
             of_users = table.filter(*here, cells[unit.of].value.notnull())
             chosen = of_users.select(item=part, user=cells[unit.of].value)
-    plain = unit.is_row and total is None and isinstance(domain, IntervalDomain) and fallback is None
-    guessed = cells[domain.columns[0]].guess_bins(domain) if plain else None
-    picked = _items(domain, cells, fallback) if guessed is None else {"item": guessed[0]}
+    guessed = first.guess_bins(domain) if plain and isinstance(domain, IntervalDomain) else None
+    if of_groups is not None:
+        picked = {"item": first.value}
+    else:
+        picked = _items(domain, cells, fallback) if guessed is None else {"item": guessed[0]}
     if not unit.is_row:
         picked["user"] = cells[unit.of].value
         passing.append(picked["user"].notnull())
@@ -523,7 +529,11 @@ def asked(
         counts = _summed(rows if unit.is_row else _rows_of_users(rows, question, unit, text))
     elif unit.is_row:
         counts = rows.group_by(*items_of(rows)).agg(count=rows.count())
-        if fallback is not None or not domain.declared or not all(inside):  # else whatever has no bin did not pass
+        if of_groups is not None:
+            distinct = of_groups(counts.item)
+            counts = counts.filter(*distinct.has_bin(domain))
+            counts = counts.mutate(item=distinct.assign_bins(domain, numbers_for(domain)))
+        elif fallback is not None or not domain.declared or not all(inside):  # else whatever has no bin did not pass
             counts = present(counts)
         if guessed is not None:
             counts = counts.select(item=guessed[1](counts.item), times=counts["count"])

@@ -77,6 +77,23 @@ def test_counts_are_those_of_the_reference(data: st.DataObject) -> None:
     assert occupied == [(bin, count) for bin, count in enumerate(dense) if count]
 
 
+MANY = [-(2**63), -7, -6, -1, 0, 1, 1, None, 2**24, 2**31, 2**31 + 1, 2**63 - 1]
+
+
+@pytest.mark.parametrize("low", [-(2**63), -6, 0, 1])
+@pytest.mark.parametrize("high", [2**24 + 5, 2**31, 2**63 - 1, 2**63, 2**70])
+def test_integers_of_a_huge_domain_are_grouped_before_they_are_placed(low: int, high: int) -> None:
+    """What lies outside has no bin, and its difference from the least integer overflows nothing."""
+    frame = pd.DataFrame({"x": pd.array(MANY, dtype="Int64"), "y": [*range(len(MANY))]})
+    for where in ({}, {"y": Between(3, 9)}):
+        question = Question.of(Domain.integers(low, high, column="x"), where)  # type: ignore[arg-type]
+        source = engines.duckdb(frame, "data", None)
+        found = contract.sparse_as_the_reference(lambda *_, of=source: of, frame, question, ROW, None)
+        passing = [at for at, value in enumerate(MANY) if value is not None and low <= value <= high]
+        assert sum(count for _, count in found) == len([at for at in passing if not where or 3 <= at <= 9])
+        contract.sparse_as_the_reference(engines.pandas, frame, question, ROW, None)
+
+
 @settings(max_examples=part(50, 16))
 @given(st.data())
 def test_sparse_and_largest_counts_are_those_of_the_reference(data: st.DataObject) -> None:
