@@ -360,11 +360,13 @@ class NumberColumn(ColumnExpressions):
     def passes(self, condition: Condition) -> list[Any]:
         if not isinstance(condition, Between):
             return [self.value.isin([self._at(value) for value in self._known(condition)])]
-        passed = [self.value.notnull()] if self.whole else [self.raw.notnull(), ~self.raw.isnan()]
+        passed = [self.value.notnull()] if self.whole else []  # a float that is missing is on no side of a limit
         if condition.low is not None:
             passed.append(self._reaches(least(self.dtype, condition.low)))
         if condition.high is not None:
-            passed.append(~self._reaches(least(self.dtype, condition.high, above=True)))
+            passed.append(self._below(least(self.dtype, condition.high, above=True)))
+        elif not self.whole:
+            passed += [self.raw.notnull(), ~self.raw.isnan()]
         return passed
 
     def _known(self, labels: Sequence[str]) -> dict[Any, int]:
@@ -388,6 +390,10 @@ class NumberColumn(ColumnExpressions):
             if not bounds.min < limit <= bounds.max:
                 return ibis.literal(limit <= bounds.min)
         return self.raw >= self._at(limit)
+
+    def _below(self, limit: Any) -> Any:
+        """Whether a value is below the limit. NaN never is: to engines it is the greatest, or beside all numbers."""
+        return ~self._reaches(limit) if self.whole else self.raw < self._at(limit)
 
     def _intervals(self, domain: IntervalDomain, numbers: str) -> Any:
         limits = self._edges(domain)

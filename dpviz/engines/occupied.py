@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -86,13 +85,13 @@ class TextBatch(Batch):
         return TextBatch(self._labels.filter(pyarrow.array(chosen)), counts)
 
     @classmethod
-    def in_order(cls, batches: Sequence[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def in_order(cls, batches: list[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """They become texts of Python's once they are in order: so they lie in memory as they will be read."""
         column, counts = _ordered(batches)
         return _objects(column), counts
 
     @classmethod
-    def to_show(cls, batches: Sequence[Self]) -> tuple[Labels, NDArray[np.int64]]:
+    def to_show(cls, batches: list[Self]) -> tuple[Labels, NDArray[np.int64]]:
         """Of many keys Python makes no texts before somebody reads them. Arrow gives back the memory that this took:
         what follows uses another allocator, and a long answer takes much of both."""
         column, counts = _ordered(batches)
@@ -105,14 +104,16 @@ class TextBatch(Batch):
         return Lines(np.frombuffer(joined[0].as_buffer(), np.uint8)), counts
 
 
-def _ordered(batches: Sequence[TextBatch]) -> tuple[Any, NDArray[np.int64]]:
-    """A column of all texts, ascending, and their counts. Raises ReleaseFailed where one comes twice."""
+def _ordered(batches: list[Any]) -> tuple[Any, NDArray[np.int64]]:
+    """A column of all texts, ascending, and their counts; the list of batches is emptied, so that they lie in memory
+    once. Raises ReleaseFailed where a text comes twice."""
     column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
+    counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
+    batches.clear()
     column = column.combine_chunks()
     order = text_order(column)
     if order is None:
         raise odd_answer()
-    counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
     return column.take(order), counts[order]
 
 

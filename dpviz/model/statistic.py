@@ -98,13 +98,13 @@ class Batch(Unstored):
         return type(self)(self._labels[chosen], counts)
 
     @classmethod
-    def in_order(cls, batches: Sequence[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def in_order(cls, batches: list[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Labels of batches of this kind, ascending, and their counts. Raises ReleaseFailed where one comes twice."""
         labels = np.concatenate([batch.labels() for batch in batches])
         return in_order(labels, np.concatenate([batch.counts for batch in batches]))
 
     @classmethod
-    def to_show(cls, batches: Sequence[Self]) -> tuple[Labels, NDArray[np.int64]]:
+    def to_show(cls, batches: list[Self]) -> tuple[Labels, NDArray[np.int64]]:
         """The same as an answer holds it, once all of it may be seen."""
         labels, counts = cls.in_order(batches)
         return tuple(labels.tolist()), counts
@@ -182,13 +182,13 @@ class StreamedCounts(SparseCounts):
         return SparseCounts(*self.take())
 
 
-def together(batches: Sequence[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """All labels of batches that came in any order, ascending, and their counts. Raises ReleaseFailed where one came
-    twice."""
+def together(batches: list[Batch]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """All labels of batches that came in any order, ascending, and their counts. The list may be emptied on the way.
+    Raises ReleaseFailed where a label came twice."""
     return _kind_of(batches).in_order(batches)
 
 
-def to_show(batches: Sequence[Batch]) -> tuple[Labels, NDArray[np.int64]]:
+def to_show(batches: list[Batch]) -> tuple[Labels, NDArray[np.int64]]:
     """The same as an answer holds it, once all of it may be seen."""
     return _kind_of(batches).to_show(batches)
 
