@@ -25,6 +25,9 @@ from dpviz.kinds import bases
 Number: TypeAlias = int | float | str | Fraction | Decimal | Any
 """The types that a user may give where an exact number is meant."""
 
+_NUMERAL = re.compile(r"[\d\s+./eE\u2212-]+\Z", re.ASCII)
+"""A text of nothing but the signs that numbers are written with."""
+
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?\Z", re.ASCII)
 _FRACTION = re.compile(r"([+-]?\d+) */ *(\d+)\Z", re.ASCII)
 
@@ -125,16 +128,27 @@ def rational(value: Number, name: str = "value", *, rule: str = "", step: str = 
 
     Accepts int, Fraction, Decimal, the numbers of gmpy2 and NumPy, decimal or fraction text ("0.1", "1e-6", "1/10")
     and floats, which mean the decimal they print as. Raises ExactnessError for anything else, NaN and infinities
-    included, and for a number with more digits than anybody types. `rule` is what a boolean breaks, `step` how to write
-    the number.
+    included, and for a number with more digits than anybody types. `rule` is what a boolean breaks, where that says
+    more than that it is no number; `step` how to write the number.
 
     >>> rational(0.1), rational("1/3"), rational("1e-6")
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
     """
     number = _rational(plain(value))
     if number is None:
-        raise _unreadable(value, rule if rule and type(value) is bool else f"{name} must be a finite number", step)
+        if type(value) is bool:
+            raise _unreadable(value, rule or f"{name} must be a number", step)
+        if _is_long(value):
+            raise _unreadable(value, f"{name} must be a number of at most {LONGEST:,} characters", "write fewer digits")
+        raise _unreadable(value, f"{name} must be a finite number", step)
     return number
+
+
+def _is_long(value: object) -> bool:
+    """Whether it is a number with more digits than anybody types."""
+    if type(value) is int:
+        return value.bit_length() > MOST_BITS
+    return type(value) is str and len(value) > LONGEST and _NUMERAL.match(value) is not None
 
 
 def _rational(number: Plain | None) -> Fraction | None:
@@ -183,9 +197,9 @@ def _unreadable(value: object, rule: str, step: str = NUMBER_LIKE) -> ExactnessE
     return error
 
 
-def typed(value: Number, name: str, *, rule: str = "") -> Fraction:
+def typed(value: Number, name: str) -> Fraction:
     """Read a number exactly, and refuse it unless its exact text is short enough to be read back from a file."""
-    number = rational(value, name, rule=rule)
+    number = rational(value, name)
     if not writable(number):
         shown, kept, step = unwritten(number, name)
         raise ParameterError.of(short(value) if type(value) is str and len(value) < LONGEST else shown, kept, step)
@@ -216,18 +230,17 @@ def _shown(number: Fraction) -> str:
 
 def positive(value: Number, name: str, *, read: Callable[..., Fraction] = rational) -> Fraction:
     """Read a number exactly, by `rational` or `typed`, and refuse it unless it is above zero."""
-    rule = f"{name} must be positive"
-    number = read(value, name, rule=rule)
+    number = read(value, name)
     if number <= 0:
-        raise ParameterError.of(_shown(number), rule, "type a number like 0.1 or 1/10")
+        raise ParameterError.of(_shown(number), f"{name} must be positive", "type a number like 0.1 or 1/10")
     return number
 
 
 def probability(value: Number, name: str, *, zero: bool = True, read: Callable[..., Fraction] = rational) -> Fraction:
     """Read a number exactly and refuse it unless it lies in [0, 1), or in (0, 1) where `zero` is false."""
-    rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
-    number = read(value, name, rule=rule)
+    number = read(value, name)
     if not (0 <= number < 1) or (number == 0 and not zero):
+        rule = f"{name} must lie in [0, 1)" if zero else f"{name} must lie strictly between 0 and 1"
         like = "0.05 or 1/20" if name == "beta" else "0.000001 or 1/1000000"
         raise ParameterError.of(_shown(number), rule, f"type a number like {like}")
     return number

@@ -62,7 +62,17 @@ def test_a_tenth_is_a_tenth_however_it_is_typed(typed: object) -> None:
 def test_what_is_no_number_is_refused_with_the_rule_and_the_next_step(typed: object) -> None:
     with pytest.raises(ExactnessError) as caught:
         exact.rational(typed, "epsilon")
-    assert "epsilon must be a finite number" in str(caught.value) and caught.value.next_step
+    kind = "number" if typed is True else "finite number"
+    assert f"epsilon must be a {kind}" in str(caught.value) and caught.value.next_step
+
+
+@pytest.mark.parametrize("typed", ["1" * 300, "0." + "1" * 300, "1/" + "3" * 250, pytest.param(10**90_000, id="int")])
+def test_more_digits_than_anybody_types_are_refused_as_that(typed: object) -> None:
+    with pytest.raises(ExactnessError, match="epsilon must be a number of at most 200 characters") as caught:
+        exact.rational(typed, "epsilon")  # type: ignore[arg-type]
+    assert caught.value.next_step == "write fewer digits"
+    with pytest.raises(ExactnessError, match="epsilon must be a finite number"):
+        exact.rational("x" * 300, "epsilon")
 
 
 def test_a_minus_sign_from_a_typesetter_is_a_minus_sign() -> None:

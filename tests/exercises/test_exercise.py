@@ -111,7 +111,7 @@ def test_what_is_none_of_the_choices_is_refused_with_the_letters(given: Any) -> 
 
 @pytest.mark.parametrize("given", ["a", "", True, [1], float("nan"), "1/0"])
 def test_what_is_no_number_is_refused(given: Any) -> None:
-    with pytest.raises(ExactnessError, match="a prediction must be a finite number"):
+    with pytest.raises(ExactnessError, match="a prediction must be a (finite )?number"):
         number()(given)
 
 

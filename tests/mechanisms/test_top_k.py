@@ -524,7 +524,7 @@ def test_a_rank_beyond_the_list_is_refused() -> None:
         ({"epsilon": -1}, "epsilon must be positive"),
         ({"epsilon": math.inf}, "epsilon must be a finite number"),
         ({"epsilon": math.nan}, "epsilon must be a finite number"),
-        ({"epsilon": True}, "epsilon must be positive, got True, a boolean"),
+        ({"epsilon": True}, "epsilon must be a number, got True, a boolean"),
         ({"epsilon": 1001}, "epsilon must be at most 1,000"),
         ({"epsilon": 1, "k": 0}, "k must be a whole number"),
         ({"epsilon": 1, "k": 1.5}, "k must be a whole number"),
