@@ -137,6 +137,31 @@ def rows(size: int) -> Path:
     return path
 
 
+def _engines(what: str, folder: Path) -> Work:
+    """A list of the largest of users who have at most 5 keys each: the flights, or the rows of `engines.py`."""
+    import dpviz as dv
+
+    user, item = ("aircraft", "destination") if what == "flights" else ("who", "item")
+    path = flights() if what == "flights" else rows_of_users(int(what))
+    question, mechanism = dv.Question.of(dv.Domain.keys(column=item)), dv.TopK(10, 50, "1", "1e-6")
+    return _release(dv.sources.duckdb(path), dv.Unit(user, max_bins=5), question, mechanism, folder)
+
+
+def rows_of_users(size: int) -> Path:
+    """The rows of `engines.py`, in one file."""
+    import duckdb
+
+    from benchmarks.engines import MADE as SQL
+
+    path = DATA / f"{size} of users.parquet"
+    DATA.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        with duckdb.connect() as connection:
+            connection.execute(SQL.format(users=size // 100, first=0, last=size, path=path))
+        os.replace(f"{path}.part", path)
+    return path
+
+
 def _pandas(what: str, folder: Path) -> Work:
     """The first release of a column in a new session, or a later one."""
     import numpy as np
@@ -171,16 +196,23 @@ def _pandas(what: str, folder: Path) -> Work:
     return first
 
 
+def flights() -> Path:
+    """The flights in a Parquet file, written once."""
+    import dpviz as dv
+
+    path = DATA / "flights.parquet"
+    DATA.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        dv.datasets.flights().to_parquet(path, index=False)
+    return path
+
+
 def _tree(what: str, folder: Path) -> Work:
     """Half a million minutes of flights, or one range of the answer read exactly."""
     import dpviz as dv
 
     bins = dv.Domain.integers(0, 525_599, column="scheduled_minute")
-    path = DATA / "flights.parquet"
-    DATA.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        dv.datasets.flights().to_parquet(path, index=False)
-    release = _release(dv.sources.duckdb(path), dv.Unit(noun="flight"), dv.Question.of(bins), dv.Tree(1), folder)
+    release = _release(dv.sources.duckdb(flights()), dv.Unit(noun="flight"), dv.Question.of(bins), dv.Tree(1), folder)
     if what == "release":
         return release
     answer, lows = release(), iter(range(10**5))
@@ -191,6 +223,7 @@ MADE: Final[dict[str, Callable[[str, Path], Work]]] = {
     "releases": _releases,
     "jobs": _jobs,
     "growth": _growth,
+    "engines": _engines,
     "pandas": _pandas,
     "tree": _tree,
 }
@@ -199,6 +232,7 @@ WORKS: Final = (
     *(f"releases {what}" for what in ("whole", "again", "sheet", "import")),
     *(f"jobs {what}" for what in ("visits_dpviz", "destinations_dpviz", "destinations_dpviz_duckdb")),
     *(f"growth {kind} {size}" for size in SIZES for kind in GROWING),
+    *(f"engines {size}" for size in ("flights", 10**6, 10**7)),
     *(f"pandas {which} {kind}" for which in ("first", "later") for kind in ("texts", "numbers")),
     *(f"tree {what}" for what in ("release", "range")),
 )
