@@ -529,7 +529,7 @@ class _Asked:
             bias=Bias("biased: it is a ratio of noisy counts"),
             paid=self.subject.paid,
             nouns=self.subject.reading.limited.nouns(several=True),
-            remarks=tuple(remarks),
+            remarks=(*remarks, *self._declared),
         )
 
     def compare(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
@@ -555,11 +555,17 @@ class _Asked:
             bias=error.bias,
             paid=self.subject.paid,
             nouns=self.subject.reading.limited.nouns(several),
-            remarks=found.remarks,
+            remarks=(*found.remarks, *self._declared),
             cut=found.cut,
             empty=found.empty,
             chance=chance,
         )
+
+    @property
+    def _declared(self) -> tuple[str, ...]:
+        """The facts that it rests on that no row was left out; nothing where it rests on none."""
+        declared = self.subject.reading.limited.declared
+        return (declared,) if declared else ()
 
     def _ends_of(self, kind: DerivedKind, low: Fraction | None, high: Fraction | None) -> dict[str, Any]:
         """The interval that a `Derived` has: for what was asked, and for what was counted where a limit cuts.

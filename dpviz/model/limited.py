@@ -2,18 +2,18 @@
 
 A release counts what is left within the limits. Where a limit can leave something out, an interval holds for what was
 counted; of what was asked it states the ends that follow, and leaves the others open. All of it is decided by the
-question, the limits and the declared bins, and never by looking at data.
+question, the limits, the declared bins and declared facts, and never by looking at data.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from dpviz.boundary import protect_module
 from dpviz.model.aggregate import Sum
 from dpviz.model.question import Question
-from dpviz.privacy.unit import Unit, plural, plural_of
+from dpviz.privacy.unit import FACTS, Unit, plural, plural_of
 
 End = TypeVar("End")
 
@@ -52,12 +52,18 @@ class Limited:
     follows from nothing. For sums of values that are not positive both are exchanged; for all others, differences and
     shares neither end follows.
 
+    A unit is in at most k bins, the least of the declared bins, `most_bins` and `most_records`, with at most r rows in
+    each, the lesser of `most_per_bin` and `most_records`. Whole bins are left out only where `max_bins` < k, rows where
+    `max_per_bin` < r, or where `max_records` is below both k r and `most_records`.
+
     Examples
     --------
     >>> from dpviz.model.domain import Domain
     >>> months = Question(Domain.integers(1, 12, column="month"))
     >>> Limited(months, Unit("aircraft", max_bins=3)).ends, Limited(months, Unit("aircraft", max_bins=12)).cuts
     ((True, False), False)
+    >>> Limited(months, Unit("aircraft", max_bins=3, most_records=3)).sentence
+    'Nothing is left out if, as declared, no aircraft has more than 3 rows.'
     """
 
     question: Question
@@ -72,21 +78,46 @@ class Limited:
     @property
     def _bins(self) -> bool:
         """Whether whole bins of a unit may be left out."""
-        most, domain = self.unit.max_bins, self.question.domain
-        if self.unit.is_row or most is None:
-            return False
-        return not domain.declared or most < domain.size * self.together
+        most, filled = self.unit.max_bins, self._filled
+        return not self.unit.is_row and most is not None and (filled is None or most < filled)
 
     @property
     def _rows(self) -> bool:
         """Whether rows in a kept bin may be left out: not where units in the bin are counted, each once."""
-        return not self.unit.is_row and not (self.question.aggregate.counts and self.unit.max_per_bin == 1)
+        unit, filled = self.unit, self._filled
+        if unit.is_row or (self.question.aggregate.counts and unit.max_per_bin == 1):
+            return False
+        each = _least(unit.most_per_bin, unit.most_records)
+        if each is None or unit.max_per_bin < each:
+            return True
+        every = _least(unit.most_records, None if filled is None else filled * each)
+        return unit.max_records is not None and (every is None or unit.max_records < every)
 
     @property
     def _parts(self) -> bool:
         """Whether whole parts of a unit may be left out."""
-        parts = self.question.partition
-        return not self.unit.is_row and self.together == 1 and parts is not None and parts.cut is not None
+        parts, rows = self.question.partition, self.unit.most_records
+        if self.unit.is_row or self.together > 1 or parts is None or parts.cut is None:
+            return False
+        return rows is None or parts.cut < rows
+
+    @property
+    def _filled(self) -> int | None:
+        """The most bins that one unit can have rows in; None where nothing public says it."""
+        domain, unit = self.question.domain, self.unit
+        bins = None if unit.most_bins is None else unit.most_bins * self.together
+        return _least(domain.size * self.together if domain.declared else None, bins, unit.most_records)
+
+    @property
+    def _resting(self) -> Unit | None:
+        """The unit with the facts alone that it rests on that nothing is left out; None where it rests on none."""
+        if self.cuts or not self.unit.facts or not replace(self, unit=self.unit.with_facts()).cuts:
+            return None
+        unit = self.unit
+        for fact in FACTS:
+            fewer = replace(unit, **{fact: None})  # type: ignore[arg-type]
+            unit = unit if replace(self, unit=fewer).cuts else fewer
+        return unit
 
     @property
     def ends(self) -> tuple[bool, bool]:
@@ -150,9 +181,24 @@ class Limited:
         return f"The rest is left out, so the {values} asked for {so}."
 
     @property
+    def declared(self) -> str:
+        """The facts that it rests on that nothing is left out, as a sentence; empty where it rests on none."""
+        unit = self._resting
+        if unit is None:
+            return ""
+        said = []
+        if unit.most_bins is not None:
+            said.append(f"is in more than {plural_of(unit.most_bins, self._bin)}")
+        if unit.most_per_bin is not None:
+            said.append(f"has more than {plural_of(unit.most_per_bin, 'row')} in one {self._bin}")
+        if unit.most_records is not None:
+            said.append(f"has more than {plural_of(unit.most_records, 'row')}")
+        return f"Nothing is left out if, as declared, no {unit.noun} {' or '.join(said)}."
+
+    @property
     def sentence(self) -> str:
-        """Both, as an answer says them; empty where nothing can be left out."""
-        return f"{self.limit} {self.effect}" if self.cuts else ""
+        """Both, as an answer says them; where nothing can be left out, the facts that this rests on, or nothing."""
+        return f"{self.limit} {self.effect}" if self.cuts else self.declared
 
     @property
     def values(self) -> str:
@@ -161,9 +207,9 @@ class Limited:
 
     @property
     def listed(self) -> str:
-        """The statement beside a list or a set of items; empty where nothing can be left out."""
+        """The statement beside a list or a set of items; where nothing can be left out, that of `declared`."""
         if not self.cuts:
-            return ""
+            return self.declared
         return f"{self.limit} The rest is left out: the items that are listed, and their order, follow what is counted."
 
     @property
@@ -184,6 +230,8 @@ class Limited:
         if self.cuts or self.unit.is_row:
             return ""
         noun, domain = self.unit.noun, self.question.domain
+        if declared := self.declared:
+            return declared
         if not domain.declared or self.unit.max_bins is None:
             return f"Each {noun} counts in every {self._bin} that it is in: nothing is left out."
         every = plural_of(domain.size * self.together, self._bin)
@@ -217,6 +265,11 @@ class Limited:
             return None
         low, high = self.ends
         return {"sentence": self.sentence, "low": low, "high": high}
+
+
+def _least(*bounds: int | None) -> int | None:
+    """The least of the bounds that are known; None where none is."""
+    return min((bound for bound in bounds if bound is not None), default=None)
 
 
 protect_module(vars())

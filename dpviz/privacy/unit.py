@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import UnitError, unwritable
@@ -12,6 +12,9 @@ from dpviz.exact import whole
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
+
+FACTS: Final = ("most_bins", "most_per_bin", "most_records")
+"""The facts that may be declared of the data of all units, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +38,30 @@ class Unit:
     max_records : int, optional
         How many records one unit counts with in all bins together; None for no limit but the other two. They are cut to
         it, for no unit can touch more bins, or add more to one, than it has records.
+    most_bins, most_per_bin, most_records : int, optional
+        Facts about the data, declared true: no unit has rows in more bins of any question, more rows in one bin, or
+        more rows in all. They are public statements, and no limits.
 
     Raises
     ------
     UnitError
         If a part is outside its range, or the parts contradict each other.
     ParameterError
-        If a limit is no whole number above 0.
+        If a limit or a fact is no whole number above 0.
+
+    Notes
+    -----
+    A guarantee rests on the limits alone, which are enforced. Facts change the words and the open ends of intervals: a
+    limit that no unit exceeds leaves nothing out. They lower no price, and are no part of a ledger, of the key of an
+    answer or of a saved release; units that differ in facts alone are equal. A false fact makes statements wrong, and
+    breaks no guarantee.
 
     Examples
     --------
     >>> Unit("user", noun="person", max_bins=3).text
     'one person, add or remove, at most 3 bins, 1 in each'
+    >>> Unit("user", max_bins=3, most_bins=2) == Unit("user", max_bins=3)
+    True
     """
 
     of: str = "row"
@@ -56,6 +71,9 @@ class Unit:
     max_per_bin: int = 1
     n: int | None = None
     max_records: int | None = None
+    most_bins: int | None = field(default=None, compare=False)
+    most_per_bin: int | None = field(default=None, compare=False)
+    most_records: int | None = field(default=None, compare=False)
 
     @single_arguments
     def __init__(
@@ -67,6 +85,9 @@ class Unit:
         max_per_bin: int = 1,
         n: int | None = None,
         max_records: int | None = None,
+        most_bins: int | None = None,
+        most_per_bin: int | None = None,
+        most_records: int | None = None,
     ) -> None:
         given = {
             "of": of,
@@ -76,6 +97,9 @@ class Unit:
             "max_per_bin": max_per_bin,
             "n": n,
             "max_records": max_records,
+            "most_bins": most_bins,
+            "most_per_bin": most_per_bin,
+            "most_records": most_records,
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -94,7 +118,7 @@ class Unit:
             if unwritable(getattr(self, name)):
                 shown, rule = ascii(getattr(self, name)), f"{name} must be text that can be written as UTF-8"
                 raise UnitError.of(shown, rule, "leave half characters (surrogates) out of it")
-        for name in ("max_bins", "max_per_bin", "max_records"):
+        for name in ("max_bins", "max_per_bin", "max_records", *FACTS):
             if name != "max_per_bin" and getattr(self, name) is None:
                 continue
             object.__setattr__(self, name, whole(getattr(self, name), name))
@@ -103,6 +127,12 @@ class Unit:
                 f"max_records={self.max_records}",
                 "a row is one record",
                 "name the user column as the unit to bound contributions",
+            )
+        if self.is_row and self.facts:
+            raise UnitError.of(
+                ", ".join(f"{name}={fact}" for name, fact in self.facts.items()),
+                "a row is in one bin, once, so nothing is left to declare",
+                "leave it out, or name the user column as the unit",
             )
         if self.max_records is not None:
             bins = self.max_records if self.max_bins is None else min(self.max_bins, self.max_records)
@@ -135,6 +165,48 @@ class Unit:
     def is_row(self) -> bool:
         """Whether the unit is a single row."""
         return self.of == "row"
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The facts that were declared, by name."""
+        return {name: fact for name in FACTS if (fact := getattr(self, name)) is not None}
+
+    @single_arguments
+    def with_facts(
+        self,
+        most_bins: int | None = None,
+        most_per_bin: int | None = None,
+        most_records: int | None = None,
+    ) -> Unit:
+        """Return the same unit with these facts declared of the data, in place of any before.
+
+        Parameters
+        ----------
+        most_bins : int, optional
+            The most bins of any question that one unit has rows in.
+        most_per_bin : int, optional
+            The most rows that one unit has in one bin.
+        most_records : int, optional
+            The most rows that one unit has in all.
+
+        Returns
+        -------
+        Unit
+            An equal unit: facts change statements, and no price.
+
+        Raises
+        ------
+        UnitError
+            If the unit is a row, which has nothing to declare.
+        ParameterError
+            If a fact is no whole number above 0.
+
+        Examples
+        --------
+        >>> Unit("user", max_bins=12).with_facts(most_per_bin=1).facts
+        {'most_per_bin': 1}
+        """
+        return replace(self, most_bins=most_bins, most_per_bin=most_per_bin, most_records=most_records)
 
     @property
     def nouns(self) -> str:
@@ -275,7 +347,7 @@ class Unit:
         return f"{change} one {self.noun}"
 
     def to_json(self) -> dict[str, object]:
-        """Return the parts by name, as a ledger keeps them.
+        """Return the parts by name, as a ledger keeps them: without facts, on which nothing in it rests.
 
         Returns
         -------

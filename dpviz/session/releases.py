@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFormat
+from dpviz.privacy.unit import Unit
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.saved import from_bytes, unreadable
 
@@ -39,8 +40,8 @@ class Releases(Mapping[int, "Release"]):
     out what was found to be so, and reads no answer to find more.
     """
 
-    def __init__(self, ledger: Ledger, known: Readable | None = None) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, known: Readable | None = None, unit: Unit | None = None) -> None:
+        self._ledger, self._unit = ledger, unit
         self._known = Readable() if known is None else known
 
     @single_arguments
@@ -69,7 +70,8 @@ class Releases(Mapping[int, "Release"]):
             failure = self._known.refused[number] = unreadable(number, refused)
         else:
             self._known.fine.add(number)
-            return found.found_in(self._ledger)
+            found = found.found_in(self._ledger)
+            return found if self._unit is None else found.as_declared(self._unit)
         raise failure
 
     def _refusal(self, number: int) -> ReleaseFormat | None:

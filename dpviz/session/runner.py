@@ -25,6 +25,7 @@ from dpviz.model.answers import Answer
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.source import Source
 from dpviz.noise.bits import Bits, SystemBits
+from dpviz.privacy.unit import Unit
 from dpviz.session import probing
 from dpviz.session.ledger import Ledger
 from dpviz.session.refusals import withdrawn
@@ -169,7 +170,7 @@ class ReleaseJob:
         paid = payment.pay(running)
         running.free, running.number, running.use = paid.stored is not None, paid.number, paid.use
         if paid.stored is not None:
-            return read_back(paid.stored, paid, payment.ledger)
+            return read_back(paid.stored, paid, payment.ledger, self.bound.unit)
         running.watch(_renewal(payment, paid))
         drawn, refusal = self._tried(running, payment, paid)
         if drawn is None:
@@ -181,7 +182,7 @@ class ReleaseJob:
             raise
         content = drawn[1]
         del drawn  # a long answer would lie in memory twice while it is read back
-        return read_back(content, paid, payment.ledger)
+        return read_back(content, paid, payment.ledger, self.bound.unit)
 
     def _tried(
         self, running: Running, payment: Payment, paid: PaymentOutcome
@@ -218,10 +219,10 @@ class ReleaseJob:
         return answer, content
 
 
-def read_back(content: bytes, paid: PaymentOutcome, ledger: Ledger) -> Release:
-    """The release as it is stored."""
+def read_back(content: bytes, paid: PaymentOutcome, ledger: Ledger, unit: Unit) -> Release:
+    """The release as it is stored, read with the facts that a unit declares today."""
     try:
-        return from_bytes(content).found_in(ledger)
+        return from_bytes(content).found_in(ledger).as_declared(unit)
     except ReleaseFormat as refused:
         failure = unreadable(paid.number, refused, paid.use)
     raise failure

@@ -289,7 +289,7 @@ class Session(Custody):
     @property
     def releases(self) -> Releases:
         """The finished releases by ledger number. Looking is free."""
-        return Releases(self._ledger, self._readable)
+        return Releases(self._ledger, self._readable, self._unit)
 
     @property
     def running(self) -> Running | None:
