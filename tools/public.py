@@ -15,6 +15,8 @@ RETURNED = (
     "dpviz.model.derived:Derived",
     "dpviz.model.derived:DerivedTable",
     "dpviz.model.marginals:Marginal",
+    "dpviz.model.quantiles:DerivedQuantile",
+    "dpviz.model.quantiles:DerivedQuantiles",
     "dpviz.privacy.loss:ApproxDP",
     "dpviz.privacy.loss:PureDP",
     "dpviz.privacy.loss:RangeBounded",

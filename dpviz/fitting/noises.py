@@ -233,12 +233,7 @@ class Noises:
         rising = (self.weights > 0) | ~self.clamped
         if not rising.any():
             return 0.0
-        sizes, poles = np.abs(self.weights), self.poles
-        bent = poles == math.inf  # of those alone, the best theta is below 2 sqrt(2 L / their variances)
-        most = float((poles[rising] / sizes[rising]).min())
-        if bent.any():
-            squares = float((self.counts * sizes**2 * 2 * self.sizes)[bent].sum())
-            most = min(most, 2 * math.sqrt(2 * max(-log_level, 1e-3) / squares))
+        most = self._steepest(log_level)
         low, high, best = 0.0, 1.0, math.inf
         for _ in range(4):
             grid = low + (high - low) * np.arange(1, 24) / 24
@@ -247,6 +242,29 @@ class Noises:
             best = min(best, float(bounds[at]))
             low, high = (grid[at - 1] if at else low), (grid[at + 1] if at + 1 < len(grid) else high)
         return best * (1 + 1e-9) + 1e-9 * float(np.abs(self.weights).max())
+
+    def _steepest(self, log_level: float) -> float:
+        """The theta up to which exponential bounds are looked for."""
+        rising, sizes, poles = (self.weights > 0) | ~self.clamped, np.abs(self.weights), self.poles
+        most = float((poles[rising] / sizes[rising]).min())
+        bent = poles == math.inf  # of those alone, the best theta is below 2 sqrt(2 L / their variances)
+        if bent.any():
+            squares = float((self.counts * sizes**2 * 2 * self.sizes)[bent].sum())
+            most = min(most, 2 * math.sqrt(2 * max(-log_level, 1e-3) / squares))
+        return most
+
+    def chernoff_between(self, other: Noises, log_level: float, number: int) -> Floats:
+        """Values that each of so many sums exceeds with probability at most exp(log_level): of this one, of another,
+        and of those between them, whose log moments lie on the line from the one to the other at equal distances.
+
+        So do those of sums of noises that are exchanged for others, one after the other. With any theta both ends give
+        valid bounds, and what lies between them gives those of the sums between.
+        """
+        thetas = min(self._steepest(log_level), other._steepest(log_level)) * np.arange(1, 48) / 48
+        first, last = self._log_moment(thetas), other._log_moment(thetas)
+        places = np.linspace(0.0, 1.0, number)[:, None]
+        bounds: Floats = ((first + (last - first) * places - log_level) / thetas).min(axis=1)
+        return bounds * (1 + 1e-9) + 1e-9 * float(np.abs(self.weights).max())
 
     def _log_moment(self, theta: Floats) -> Floats:
         """ln E exp(theta X) for several theta below the least of rate / weight."""

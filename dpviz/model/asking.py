@@ -13,6 +13,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
@@ -67,6 +70,10 @@ class Subject(Protocol):
 
     def error(self, query: Query, reader: str) -> LinearError:
         """The error of that value, as far as it is known."""
+        ...
+
+    def running_counts(self, bins: range, reader: str) -> NDArray[np.int64] | None:
+        """The sums of the values from the first of the bins to each, where all are at hand; else None."""
         ...
 
     def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
@@ -424,7 +431,7 @@ class _Asked:
 
     def __init__(self, subject: Subject, beta: Number, among: Any, reader: str) -> None:
         self.subject, self.beta = subject, probability(beta, "beta", zero=False)
-        self.among, self.reader = _among(among), reader
+        self.among, self.reader = among_of(among), reader
         if not isinstance(reader, str):
             raise ParameterError.of(
                 as_given(reader), "reader must be the name of an estimator", "leave reader out for the first one"
@@ -927,7 +934,8 @@ def _run(points: list[Any]) -> Sequence[Any]:
     return points
 
 
-def _among(among: Any) -> Among:
+def among_of(among: Any) -> Among:
+    """The event that an interval holds for, checked."""
     if among in ("one", "all") and isinstance(among, str):
         return cast(Among, among)
     if isinstance(among, bool) or not isinstance(among, int):

@@ -15,12 +15,13 @@ from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Axis, Between, Reading
 from dpviz.model.answers.values import plus
-from dpviz.model.asking import Askable, Subject, ask
+from dpviz.model.asking import Subject, ask
 from dpviz.model.between import between
 from dpviz.model.derived import Among, DerivedTable, Paid, marked, saved, seeds
 from dpviz.model.error import ErrorValue
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.linear import AllKeys, Bias, Ends, LinearError, Query, length
+from dpviz.model.ordered import OrderedAskable
 from dpviz.model.question import Question
 from dpviz.model.release import PaidAnswer, Release
 from dpviz.model.spreadsheet import table
@@ -180,7 +181,7 @@ def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> N
 
 
 @dataclass(frozen=True, repr=False)
-class Combined(Askable):
+class Combined(OrderedAskable):
     """Read two paid answers to one question together. All that is asked of them is free.
 
     Parameters
@@ -485,6 +486,9 @@ class BothAnswers:
             return one.plus(other, *self._weights(query, reader))
         values = self.first.value(query, reader), self.second.value(query, reader)
         return CommonError(values, (one, other), self._weights(query, reader))
+
+    def running_counts(self, bins: range, reader: str) -> None:
+        """None: the weights of two answers depend on the query."""
 
     def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
         """Both sums by the weights of the whole, so that the law of p times the one and q times the other is known."""

@@ -131,6 +131,32 @@ class Domain(metaclass=NamedClass):
         return False
 
     @property
+    def bins_in_order(self) -> range:
+        """The bins whose order means something: below the first, the inner ones, beyond the last; without missing and
+        malformed values. Empty where no order means anything."""
+        return range(0)
+
+    def numbers_of(self, index: int) -> tuple[Fraction | None, Fraction | None]:
+        """Return the least and the greatest number that a bin holds, or the edges between which its numbers lie.
+
+        Parameters
+        ----------
+        index : int
+            The number of the bin, from 0.
+
+        Returns
+        -------
+        tuple of Fraction or None
+            Both ends; None where there is no end, or where bins are no numbers.
+
+        Raises
+        ------
+        UnknownArgument
+            If the number is left out.
+        """
+        return None, None
+
+    @property
     def size_text(self) -> str:
         """`42 bins`, `2^64 bins`."""
         return bins_text(self.size)
@@ -838,6 +864,14 @@ class IntegerDomain(_OneColumn):
         return self.high - self.low + 1
 
     @property
+    def bins_in_order(self) -> range:
+        return range(self.underflow + self.inner + self.overflow)
+
+    def numbers_of(self, index: int) -> tuple[Fraction | None, Fraction | None]:
+        number = Fraction(self.low + index - self.underflow)
+        return _closed(self, index, number, number, Fraction(self.low - 1), Fraction(self.high + 1))
+
+    @property
     def size(self) -> int:
         return self.inner + self.underflow + self.overflow + self.missing + self.malformed
 
@@ -939,6 +973,14 @@ class IntervalDomain(_OneColumn):
     @property
     def inner(self) -> int:
         return len(self.edges) - 1
+
+    @property
+    def bins_in_order(self) -> range:
+        return range(self.underflow + self.inner + self.overflow)
+
+    def numbers_of(self, index: int) -> tuple[Fraction | None, Fraction | None]:
+        place = min(max(0, index - self.underflow), self.inner - 1)
+        return _closed(self, index, self.edges[place], self.edges[place + 1], self.edges[0], self.edges[-1])
 
     @property
     def size(self) -> int:
@@ -1043,6 +1085,10 @@ class TimeDomain(_OneColumn):
     @property
     def inner(self) -> int:
         return len(self.edges) - 1
+
+    @property
+    def bins_in_order(self) -> range:
+        return range(self.underflow + self.inner + self.overflow)
 
     @property
     def size(self) -> int:
@@ -1687,6 +1733,18 @@ def _digits(label: int) -> str:
 def _product(factors: Sequence[str]) -> str:
     shown = [f"({factor})" for factor in factors]
     return " × ".join(shown if len(shown) <= MOST_NAMED else [*shown[: MOST_NAMED - 2], "…", shown[-1]])
+
+
+def _closed(
+    domain: IntegerDomain | IntervalDomain, index: int, low: Fraction, high: Fraction, under: Fraction, over: Fraction
+) -> tuple[Fraction | None, Fraction | None]:
+    """The ends of a bin of numbers: an inner one, the one below, the one beyond, or neither."""
+    place = index - domain.underflow
+    if place < 0:
+        return None, under
+    if place < domain.inner:
+        return low, high
+    return (over, None) if domain.overflow and place == domain.inner else (None, None)
 
 
 protect_module(vars())

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError
 from dpviz.exact import Enclosure
@@ -181,6 +184,12 @@ class LinearError:
         return False
 
     @property
+    def equal_tails(self) -> bool:
+        """Whether ends at beta miss on each side for beta / 2 of the time at most, but for one event that all queries
+        over the same points share."""
+        return False
+
+    @property
     def independent(self) -> bool:
         """Whether errors of two queries are independent where no point is in both."""
         return False
@@ -207,6 +216,17 @@ class LinearError:
     def ends(self, beta: Fraction) -> Ends:
         """Bound the truth below the value and above it: the two fail at most beta of the time together."""
         raise NotImplementedError
+
+    def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
+        """Numbers that `ends(beta)` does not exceed, below and above, where they are known faster; else None."""
+        return None
+
+    def ends_between(
+        self, last: LinearError, beta: Fraction, number: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Numbers that `ends(beta)` does not exceed, below and above, for so many queries from this one to a last one,
+        of which each has one point more at the last one's weight; None where that is not known at once."""
+        return None
 
     def remark(self, beta: Fraction) -> str:
         """A sentence that a reader of the ends must know besides; or nothing."""

@@ -14,6 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz import files
 from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
@@ -23,12 +26,13 @@ from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
 from dpviz.model.answers.values import listed, value_columns
-from dpviz.model.asking import Askable, Subject
+from dpviz.model.asking import Subject
 from dpviz.model.derived import Paid, marked, told
 from dpviz.model.domain import each_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.ordered import OrderedAskable
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import table
 from dpviz.model.sum_errors import pair_of
@@ -55,7 +59,7 @@ ENDINGS: Final[dict[Among, str]] = {"one": "", "all": "_all"}
 
 
 @dataclass(frozen=True, eq=False)
-class Release(Askable):
+class Release(OrderedAskable):
     """Hold a public answer with its question, guarantee and error. A release holds no private value.
 
     Parameters
@@ -992,6 +996,9 @@ class PaidAnswer:
 
     def error(self, query: Query, reader: str) -> LinearError:
         return self.release.terms.law.linear(query, self.answer, self.reading, reader)
+
+    def running_counts(self, bins: range, reader: str) -> NDArray[np.int64] | None:
+        return self.answer.running_counts(self.reading, bins, reader)
 
     def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
         return pair_of(first, second, lambda query: self.value(query, reader), lambda query: self.error(query, reader))

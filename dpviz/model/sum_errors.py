@@ -51,6 +51,10 @@ class SumError(LinearError):
         return self.certain and not self.spare
 
     @property
+    def equal_tails(self) -> bool:
+        return True
+
+    @property
     def rule(self) -> str:
         return self.by
 
@@ -75,6 +79,16 @@ class SumError(LinearError):
         if level <= 0:
             return None, None
         return _reach(self.over, self.over_more, level), _reach(self.under, self.under_more, level)
+
+    def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
+        level = (beta - self.spare) / 2
+        if level <= 0 or self.over_more is None or self.under_more is None:
+            return None
+        below, above = (
+            float(noise.chernoff(level)) + float(more)
+            for noise, more in ((self.over, self.over_more), (self.under, self.under_more))
+        )
+        return below, above
 
     def at_least(self, gap: Fraction) -> Enclosure | None:
         if self.over_more is None:

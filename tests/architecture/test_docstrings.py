@@ -45,6 +45,8 @@ DONE = (
     "dpviz.model.derived:DerivedTable.to_frame",
     "dpviz.model.marginals:Marginal.chart",
     "dpviz.model.marginals:Marginal.to_frame",
+    "dpviz.model.quantiles:DerivedQuantile",
+    "dpviz.model.quantiles:DerivedQuantiles",
     "dpviz.session.seeded_draws:SeededDraws.misses",
     "dpviz.session.plan:Plan",
     "dpviz.session.sub_session:SubSession",

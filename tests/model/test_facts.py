@@ -17,7 +17,7 @@ from dpviz.model.limited import Limited
 from dpviz.model.question import Question
 
 BINS = dv.Domain.integers(1, 3, column="month")
-KEYS = dv.Domain.keys("month")
+KEYS = dv.Domain.keys(column="month")
 VISITS = pd.DataFrame({"user": ["a", "a", "b", "b", "c"], "month": [1, 2, 2, 2, 3]})
 MONTHS = dv.Domain.integers(1, 12, column="month")
 
@@ -124,7 +124,9 @@ def test_an_answer_that_was_paid_for_is_read_with_the_facts_of_today_and_saved_a
         bought = session.release(MONTHS, dv.Dense("1/2"))
         assert bought.reading.limited.cuts
         plain = bought.to_bytes()
-    with dv.Session(VISITS, unit=unit.with_facts(most_bins=2), budget=dv.Budget(epsilon=1), ledger=place, dataset="visits") as session:
+    with dv.Session(
+        VISITS, unit=unit.with_facts(most_bins=2), budget=dv.Budget(epsilon=1), ledger=place, dataset="visits"
+    ) as session:
         found, listed = session.release(MONTHS, dv.Dense("1/2")), session.releases[1]
         assert len(session.releases) == 1
         for release in (found, listed):

@@ -63,6 +63,15 @@ class AdditiveCounts(Answer):
             )
         return range(first, last + 1)
 
+    def ordered_bins(self, reading: Reading) -> range:
+        domain = reading.question.domain
+        if not domain.ordered:
+            unordered = UNORDERED[domain.kind].replace("a range needs", "a quantile needs")
+            raise DomainError.of(domain.kind, unordered, "ask for sums or shares of named labels")
+        if self.noun != "bin":
+            self._refuse(f"the values of this answer are counts of {self.noun}s", "read release.to_frame()")
+        return domain.bins_in_order
+
     def all_points(self, reading: Reading) -> Sequence[Any]:
         domain = reading.question.domain
         return range(domain.size) if domain.declared else AllKeys()

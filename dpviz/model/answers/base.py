@@ -20,6 +20,7 @@ from dpviz.model.answers.capabilities import (
     DrawnRecords,
     LinearQueries,
     NamedItems,
+    OrderedBins,
     RowSelection,
     TableQueries,
 )
@@ -34,6 +35,7 @@ class Answer(
     TableQueries,
     RowSelection,
     NamedItems,
+    OrderedBins,
     DrawnRecords,
     AnswersOfParts,
     AnswerDisplay,

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import one_word, protect_module
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.model.answers.reading import (
@@ -210,6 +213,19 @@ class LinearQueries(Refusing):
         Only where values are counts of their points, with the error that the law says of them, do they add up.
         """
         self._refuse_sums()
+
+
+class OrderedBins(Refusing):
+    """Bins in an order, whose counts add up from the first to any of them: quantiles rest on these."""
+
+    def ordered_bins(self, reading: Reading) -> range:
+        """The points of the bins in their order, without missing and malformed values. Refused where there are none."""
+        self._refuse("the values of this answer are no counts of bins in an order", "read release.to_frame()")
+
+    def running_counts(self, reading: Reading, bins: range, reader: str) -> NDArray[np.int64] | None:
+        """The sums of the values from the first of the bins to each of them, where all are at hand as whole numbers;
+        None where each is better asked for."""
+        return None
 
 
 class TableQueries(Refusing):

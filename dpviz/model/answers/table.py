@@ -84,6 +84,11 @@ class Table(AdditiveCounts):
         self._reader(reader)
         return sum((weight * whole_sum(self._of(points)) for points, weight in query.parts), Fraction(0))
 
+    def running_counts(self, reading: Reading, bins: range, reader: str) -> NDArray[np.int64] | None:
+        self._reader(reader)
+        sums: NDArray[np.int64] = np.cumsum(self.values[bins.start : bins.stop])
+        return sums
+
     def reaches(self, query: Query, top: int) -> bool:
         """Whether a value of a query stands at the public top, or above."""
         return any(bool((self._of(points) >= top).any()) for points, _ in query.parts)

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure
 from dpviz.fitting.bands import largest_gap
 from dpviz.fitting.noises import Noise, Term
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model.laws.count_noise import least
-from dpviz.model.linear import Ends, Kind
+from dpviz.model.linear import Ends, Kind, LinearError
 from dpviz.model.sum_errors import SumError, quantile
 
 
@@ -32,6 +35,18 @@ class BinsError(SumError):
     @property
     def independent(self) -> bool:
         return True
+
+    def ends_between(
+        self, last: LinearError, beta: Fraction, number: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """By exponential bounds, for every bin has the same noise."""
+        level = (beta - self.spare) / 2
+        if level <= 0 or not isinstance(last, BinsError):
+            return None
+        log = math.log(level)
+        over, under = (self.over.noises, last.over.noises), (self.under.noises, last.under.noises)
+        below, above = (one.chernoff_between(other, log, number) for one, other in (over, under))
+        return below, above
 
     def pair(self, gap: Fraction) -> Enclosure | None:
         assert self.drawn is not None
@@ -69,6 +84,12 @@ class TopError(BinsError):
 
     loose: tuple[NoiseSum, NoiseSum] = (NoiseSum.of(()), NoiseSum.of(()))
     reached: bool = False
+
+    def far_ends(self, beta: Fraction) -> None:
+        """None: its ends are no quantiles of one sum."""
+
+    def ends_between(self, last: LinearError, beta: Fraction, number: int) -> None:
+        """None: whether a value stands at the top depends on the query."""
 
     def ends(self, beta: Fraction) -> Ends:
         level = (beta - self.spare) / 2
