@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 
 MOST_TRIED = 64
-"""So many tests are made one by one at most; a walk that is not over then ends where it is, which is further out."""
+"""The most tests that are made one by one; a walk that is not over then ends where it is, which is further out."""
 
 
 @dataclass(frozen=True)

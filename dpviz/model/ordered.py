@@ -175,7 +175,7 @@ class _AskedInOrder:
         domain, label = reading.question.domain, self.subject.answer.label
         number = 1 if self.among == "one" else self.among
         found = _Inverted(self.subject, self.bins, q, self.beta / number, self.reader)
-        low, high = found.ends()
+        low, high = found.both_ends()
         remarks = []
         if found.may_be_empty:
             remarks.append("Nothing may be counted at all; then every bin is a quantile.")
@@ -183,8 +183,8 @@ class _AskedInOrder:
             remarks.append("No bin lies within the error bar: the noise was larger than it allows for.")
         if declared := reading.limited.declared:
             remarks.append(declared)
-        point = found.point(min(low, high), max(low, high))
-        rule = found.rule if number == 1 else f"{found.rule}; union bound over {number:,} questions"
+        point = found.point_between(min(low, high), max(low, high))
+        rule = found.rule_text if number == 1 else f"{found.rule_text}; union bound over {number:,} questions"
         return DerivedQuantile(
             q=q,
             column=domain.columns_text,
@@ -193,7 +193,7 @@ class _AskedInOrder:
             high_label=label(reading, self.bins[high]),
             low=domain.numbers_of(self.bins[low])[0],
             high=domain.numbers_of(self.bins[high])[1],
-            how=found.how if number == 1 else "bound",
+            how=found.how_known if number == 1 else "bound",
             rule=rule,
             beta=self.beta,
             among=self.among,
@@ -222,35 +222,36 @@ class _Inverted:
     def __post_init__(self) -> None:
         self.last = len(self.bins) - 1
         self.counts = self.subject.running_counts(self.bins, self.reader)
-        self.first_error = self.error(0) if self.last else None
-        walks = self.counts is not None and self._between() is not None
-        self._halved = not walks and self.last >= WALKED
+        self.first_error = self.error_at(0) if self.last else None
+        self.bounds = None if self.counts is None else self._between()
+        self._halved = self.bounds is None and self.last >= WALKED
 
     # ------------------------------------------------------------ one query
 
-    def query(self, place: int) -> Query:
+    def query_at(self, place: int) -> Query:
         """A(x) - q n, for the bin in this place."""
         first, stop = self.bins.start, self.bins.stop
         middle = first + place + 1
         return Query.of((range(first, middle), 1 - self.q), (range(middle, stop), -self.q))
 
-    def value(self, place: int) -> Between:
+    def value_at(self, place: int) -> Between:
         """Of the query, as it was released."""
         if self.counts is None:
-            return between(self.subject.value(self.query(place), self.reader))
+            return between(self.subject.value(self.query_at(place), self.reader))
         return between(int(self.counts[place]) - self.q * int(self.counts[-1]))
 
-    def error(self, place: int) -> LinearError:
-        return self.subject.error(self.query(place), self.reader)
+    def error_at(self, place: int) -> LinearError:
+        return self.subject.error(self.query_at(place), self.reader)
 
     def _beyond(self, gap: Fraction, place: int, side: int) -> bool:
         """Whether a value is further than its end from 0, on the side that speaks against the bin in question."""
         if gap <= 0:
             return False
-        error = self.error(place)
+        error = self.error_at(place)
         beta = self.level / max(1, halvings(self.last)) if self._halved else self.level
         beta = beta if error.equal_tails else beta / 2
-        if (far := error.far_ends(beta)) is not None and float(gap) > far[side] * (1 + ROUNDING) + ROUNDING:
+        far = error.far_ends(beta) if self.bounds is None else None
+        if far is not None and float(gap) > far[side] * (1 + ROUNDING) + ROUNDING:
             return True
         end = error.ends(beta)[side]
         self._ends.append(end)
@@ -258,11 +259,11 @@ class _Inverted:
 
     def too_low(self, place: int) -> bool:
         """Whether the upper end of A(x) - q n is below 0."""
-        return self._beyond(-self.value(place).high, place, 1)
+        return self._beyond(-self.value_at(place).high, place, 1)
 
     def too_high(self, place: int) -> bool:
         """Whether the lower end of A(x - 1) - q n is above 0."""
-        return self._beyond(self.value(place - 1).low, place - 1, 0)
+        return self._beyond(self.value_at(place - 1).low, place - 1, 0)
 
     # ------------------------------------------------------------ all bins
 
@@ -271,12 +272,12 @@ class _Inverted:
         if self.first_error is None:
             return np.zeros(0), np.zeros(0)
         beta = self.level if self.first_error.equal_tails else self.level / 2
-        return self.first_error.ends_between(self.error(self.last - 1), beta, self.last)
+        return self.first_error.ends_between(self.error_at(self.last - 1), beta, self.last)
 
-    def ends(self) -> tuple[int, int]:
+    def both_ends(self) -> tuple[int, int]:
         """The first bin that is not too low, and the last that is not too high."""
         last, clear_low, clear_high = self.last, None, None
-        if self.counts is not None and not self._halved and (bounds := self._between()) is not None:
+        if self.counts is not None and (bounds := self.bounds) is not None:
             counts = self.counts.astype(np.float64)
             values = counts[:-1] - float(self.q) * counts[-1]
             slack = ROUNDING * (np.abs(counts[:-1]) + abs(counts[-1]) + 1)
@@ -291,7 +292,7 @@ class _Inverted:
         return low.place, last - high.place
 
     @property
-    def how(self) -> How:
+    def how_known(self) -> How:
         """How the ends are known."""
         error = self.first_error
         if error is None:
@@ -301,7 +302,7 @@ class _Inverted:
         return "exact" if all(end is not None and end.exact for end in self._ends) else "numerical"
 
     @property
-    def rule(self) -> str:
+    def rule_text(self) -> str:
         if self.first_error is None:
             return "there is one bin"
         rule = f"{INVERTED}: {self.first_error.rule}"
@@ -316,16 +317,13 @@ class _Inverted:
         below = self.subject.error(self._every, self.reader).ends(self.level)[0]
         return below is None or between(self.subject.value(self._every, self.reader)).low - below.value <= 0
 
-    def point(self, low: int, high: int) -> int | None:
+    def point_between(self, low: int, high: int) -> int | None:
         """The bin of the estimate, of those from low to high; None where nothing seems to be counted.
 
         Between the first bin x with A(x) >= q n and the last with A(x - 1) <= q n, as released. Neither is rejected at
         any level, so every interval holds them.
         """
-        whole = (
-            self.counts[-1] if self.counts is not None else between(self.subject.value(self._every, self.reader)).low
-        )
-        if whole <= 0:
+        if between(self.subject.value(self._every, self.reader)).low <= 0:
             return None
         if self.counts is not None:
             scaled: Any = self.q.denominator * self.counts.astype(object) - self.q.numerator * int(self.counts[-1])
@@ -345,11 +343,11 @@ class _Inverted:
     def _values(self, low: int, high: int) -> Sequence[tuple[int, Between]]:
         """The values of some queries from one bin to another: all, or those on the way to a change of sign."""
         if high - low <= WALKED:
-            return [(place, self.value(place)) for place in range(low, high + 1)]
+            return [(place, self.value_at(place)) for place in range(low, high + 1)]
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.value(middle).high >= 0 else (middle, high)
-        return [(place, self.value(place)) for place in (low, high)]
+            low, high = (low, middle) if self.value_at(middle).high >= 0 else (middle, high)
+        return [(place, self.value_at(place)) for place in (low, high)]
 
 
 protect_module(vars())

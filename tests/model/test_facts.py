@@ -120,24 +120,22 @@ def test_facts_are_refused_with_value_rule_and_next_step() -> None:
 
 def test_an_answer_that_was_paid_for_is_read_with_the_facts_of_today_and_saved_as_it_was(tmp_path: Path) -> None:
     unit, place = dv.Unit("user", max_bins=2), tmp_path / "visits.ledger"
-    with dv.Session(VISITS, unit=unit, budget=dv.Budget(epsilon=1), ledger=place, dataset="visits") as session:
-        bought = session.release(MONTHS, dv.Dense("1/2"))
-        assert bought.reading.limited.cuts
-        plain = bought.to_bytes()
-    with dv.Session(
-        VISITS, unit=unit.with_facts(most_bins=2), budget=dv.Budget(epsilon=1), ledger=place, dataset="visits"
-    ) as session:
-        found, listed = session.release(MONTHS, dv.Dense("1/2")), session.releases[1]
-        assert len(session.releases) == 1
-        for release in (found, listed):
-            assert release.number == 1 and not release.reading.limited.cuts and release.is_confirmed
-            assert release.to_bytes() == plain
-            assert "as declared, no user is in more than 2 months" in release.limits
-        total = found.sum([1, 2])
-        assert isinstance(total, Derived) and total.counted is None and total.high is not None
-        assert any("as declared" in remark for remark in total.remarks) and "as declared" in repr(found)
-        path = found.save(tmp_path / "visits.dpviz.json")
-        assert dv.load(path, ledger=session).reading.limited.cuts
+    first = dv.Session(VISITS, unit=unit, budget=dv.Budget(epsilon=1), ledger=place, dataset="visits")
+    bought = first.release(MONTHS, dv.Dense("1/2"))
+    assert bought.reading.limited.cuts
+    fact = unit.with_facts(most_bins=2)
+    session = dv.Session(VISITS, unit=fact, budget=dv.Budget(epsilon=1), ledger=place, dataset="visits")
+    found, listed = session.release(MONTHS, dv.Dense("1/2")), session.releases[1]
+    assert len(session.releases) == 1
+    for release in (found, listed):
+        assert release.number == 1 and not release.reading.limited.cuts and release.is_confirmed
+        assert release.to_bytes() == bought.to_bytes()
+        assert "as declared, no user is in more than 2 months" in release.limits
+    total = found.sum([1, 2])
+    assert isinstance(total, Derived) and total.counted is None and total.high is not None
+    assert any("as declared" in remark for remark in total.remarks) and "as declared" in repr(found)
+    path = found.save(tmp_path / "visits.dpviz.json")
+    assert dv.load(path, ledger=session).reading.limited.cuts
 
 
 def test_a_release_takes_facts_and_gives_them_back() -> None:

@@ -19,7 +19,7 @@ from dpviz.fitting.inverted_tests import MOST_TRIED, by_halves, first_accepted, 
 from dpviz.model.answers import Table
 from dpviz.model.derived import Derived
 from dpviz.model.laws.tree import NoisyTree
-from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
+from dpviz.model.quantiles import HALF, DerivedQuantile, DerivedQuantiles
 from dpviz.model.release import Release
 
 EPSILON = "3/2"
@@ -95,7 +95,7 @@ def test_every_quantile_is_held_at_the_worst_truth_and_a_test_at_twice_the_level
 ) -> None:
     """Three bins, ties and empty data included: 27 truths."""
     assert min(coverages(clamp, q, BETA)) >= 1 - BETA
-    if not clamp:  # a clamp makes the interval a bound
+    if not clamp and q == HALF:  # a clamp makes the interval a bound
         assert min(coverages(clamp, q, 2 * BETA)) < 1 - BETA
 
 
