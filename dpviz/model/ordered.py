@@ -129,7 +129,7 @@ class OrderedAskable(Askable):
         >>> import dpviz as dv, pandas as pd
         >>> lesson = dv.teaching(pd.DataFrame({"age": [30, 31, 31, 35, 60] * 20}), seed=1)
         >>> lesson.draw(dv.Domain.integers(0, 99, column="age"), dv.Dense(1, clamp=False)).median().interval_text
-        '31'
+        '31 to 35'
         """
         return _AskedInOrder(self._subject, beta, among, reader).quantile(HALF)
 
@@ -167,13 +167,14 @@ class _AskedInOrder:
             raise ParameterError.of(reading.question.aggregate.noun, rule, "ask a question that counts")
         if reading.limited.cuts:
             rule = f"nothing bounds a quantile where limits may leave rows out: {reading.limited.limit}"
-            step = "declare a fact that holds, such as release.with_facts(most_bins=2), or raise the limits of the unit"
+            step = 'declare a fact that holds, as in dv.Unit("user", max_bins=2, most_bins=2), or raise the limits'
+
             raise ParameterError.of("an answer that limits cut", rule, step)
 
     def quantile(self, q: Fraction) -> DerivedQuantile:
         reading = self.subject.reading
         domain, label = reading.question.domain, self.subject.answer.label
-        number = 1 if self.among == "one" else self.among
+        number = self.among if isinstance(self.among, int) else 1
         found = _Inverted(self.subject, self.bins, q, self.beta / number, self.reader)
         low, high = found.both_ends()
         remarks = []
