@@ -192,7 +192,8 @@ class SubSession:
     def _answer(self, use: Record) -> Release:
         if use.number not in self._read:
             content = self._ledger.use_answer(self._number, use.number)
-            self._read[use.number] = read_back(content, PaymentOutcome(self._number, use.number), self._ledger, self._unit)
+            paid = PaymentOutcome(self._number, use.number)
+            self._read[use.number] = read_back(content, paid, self._ledger, self._unit)
         return self._read[use.number]
 
     def _use(self, record: Record) -> Use:
