@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpviz.charts import columns
 from dpviz.exact import text
 from dpviz.model.answers import View
-from dpviz.planning.sheet import BETAS
+from dpviz.model.error import BETAS
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 

@@ -28,7 +28,7 @@ from dpviz.mechanisms.count_noise import (
 )
 from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.answers.compact import MOST_BITS, least_bits
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import BETAS, ErrorModel, ErrorValue
 from dpviz.model.laws.compact import CompactLaw, sampler_of
 from dpviz.model.laws.count_noise import FiniteLaw, SamplerKind
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
@@ -58,8 +58,6 @@ the next one leaves about 1/q**2 more."""
 
 SHOWN_QUOTIENT = 10**12
 """Where a field is larger than this many times d, the price is that of this many times d: it is no less."""
-
-BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 
 
 # ---------------------------------------------------------------- parameters

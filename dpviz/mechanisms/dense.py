@@ -28,7 +28,7 @@ from dpviz.mechanisms.count_noise import (
 )
 from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, BoundGaussian, epsilon_for
 from dpviz.model.answers import Answer, Table
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import BETAS, ErrorModel, ErrorValue
 from dpviz.model.laws.dense import NoisyBins, bins_law
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Switch, parameter
@@ -287,10 +287,6 @@ def _shifts(unit: Unit, bins: int) -> Shifts:
     from dpviz.privacy.discrete_gaussian import Shifts
 
     return Shifts.of(unit, bins)
-
-
-BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
-"""The levels that plans and pictures offer: 90, 95 and 99 in 100."""
 
 
 protect_module(vars())

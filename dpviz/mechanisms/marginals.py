@@ -24,6 +24,7 @@ from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DEL
 from dpviz.model.answers import Answer, MarginalTables
 from dpviz.model.answers.marginals import MOST_CELLS, TIMES, TOTAL, written
 from dpviz.model.domain import Domain, quoted
+from dpviz.model.error import BETAS
 from dpviz.model.laws.marginals import GaussianMarginalsLaw, MarginalsError, MarginalsLaw, NoisyMarginals
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Reader, Reads, WholeNumber, parameter
@@ -58,9 +59,6 @@ WORD: Final = (1 << 64) - 1
 
 MOST_NOTED: Final = 12
 """A plan tells the error of so many tables by name."""
-
-BETAS: Final = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
-"""The levels at which a plan tells the error of each table."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -18,7 +17,7 @@ from dpviz.mechanisms.count_noise import BoundNoise, CountNoise
 from dpviz.model.answers import Answer, QueryAnswers
 from dpviz.model.answers.queries import radius
 from dpviz.model.domain import Domain, category_text, one_of, quoted
-from dpviz.model.error import ErrorValue
+from dpviz.model.error import BETAS, ErrorValue
 from dpviz.model.laws.queries import QueriesError, QueriesLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, Parameters, Reader, parameter
@@ -33,9 +32,6 @@ from dpviz.privacy.unit import Unit
 
 STORED_BITS = 64
 """The storage of one number: noise has no end."""
-
-BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
-"""The levels at which a plan tells the error of each query."""
 
 MOST_NOTED: Final = 12
 """A plan tells the error of so many queries by name."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
-from dpviz.fitting.shares import Pair, Shares, shares, shares_of_pair
-from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Answer, Between, Operand, Reading
 from dpviz.model.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import each_of, one_of
 from dpviz.model.error import ErrorValue, How
 from dpviz.model.linear import AllKeys, Bias, Kind, LinearError, Query, inside, length, outside
-from dpviz.model.marginals import Grid, Marginal, of_columns
 from dpviz.model.words import reach
+
+if TYPE_CHECKING:  # loaded once somebody asks for shares, or for a marginal
+    from dpviz.fitting.shares import Pair, Shares
+    from dpviz.fitting.sums import Quantile
+    from dpviz.model.marginals import Marginal
 
 Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Between which a truth lies; None where there is no limit."""
@@ -482,6 +484,8 @@ class _Asked:
             raise DomainError.of(
                 f"an answer of {self._noun}s", "a marginal adds up declared bins", "ask for sums of what there is"
             )
+        from dpviz.model.marginals import Grid, Marginal, of_columns
+
         grid = Grid.of(domain, columns)
         added = self.subject.answer.marginal(reading, grid)
         cells = list(grid.cells())
@@ -738,6 +742,8 @@ class _Asked:
                 "give among= the number of questions",
             )
         most = query.total * bar.value
+        from dpviz.fitting.sums import Quantile
+
         end = Quantile(most, most)
         return (end, end), "bound", f"every {self._noun} within {reach(bar.value)} at once: {bar.rule}", None
 
@@ -748,6 +754,8 @@ class _Asked:
         if self.among == "all" or pair is None:
             return None
         number = 1 if self.among == "one" else self.among
+        from dpviz.fitting.shares import shares_of_pair
+
         found = self._independent(first, second, pair, self.beta / number) or shares_of_pair(pair, self.beta / number)
         if found is None:
             return None
@@ -766,6 +774,8 @@ class _Asked:
         if not all(error.independent for error in errors) or not (pair.a.denominator == pair.b.denominator == 1):
             return None
         laws = pair.law(Fraction(1), NONE), pair.law(NONE, Fraction(1))
+        from dpviz.fitting.shares import shares
+
         return shares(*laws, int(pair.a), int(pair.b), beta)
 
     def _rectangle(self, first: Query, second: Query) -> _Share:

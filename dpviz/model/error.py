@@ -16,6 +16,8 @@ SURENESS: Final[tuple[How, ...]] = ("exact", "bound", "numerical", "simulated")
 """The ways in which an error may be known, the surest first."""
 SIGNS: Final[dict[How, str]] = {"exact": "±", "bound": "≤ ", "numerical": "±≈", "simulated": "±"}
 """The word before an error: it is the least that holds, is proved to hold, or was calculated."""
+BETAS: Final = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
+"""The levels that plans and pictures offer: 90, 95 and 99 in 100."""
 
 
 @dataclass(frozen=True, slots=True)

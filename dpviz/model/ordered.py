@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,15 @@ from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
 from dpviz.fitting.inverted_tests import Reached, by_halves, first_accepted, halvings
-from dpviz.fitting.sums import Quantile
 from dpviz.model.asking import MOST_ASKED, Askable, Subject, among_of
 from dpviz.model.between import Between, between
 from dpviz.model.derived import Among
 from dpviz.model.error import How
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.quantiles import HALF, DerivedQuantile, DerivedQuantiles
+
+if TYPE_CHECKING:
+    from dpviz.fitting.sums import Quantile
 
 WALKED: Final = 64
 """With so many bins at most, each is tested where nothing says of all at once which are rejected."""

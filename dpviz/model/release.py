@@ -21,7 +21,6 @@ from dpviz import files
 from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
-from dpviz.fitting.shares import Pair
 from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
@@ -35,7 +34,6 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.ordered import OrderedAskable
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import table
-from dpviz.model.sum_errors import pair_of
 from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
@@ -44,6 +42,7 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpviz.fitting.shares import Pair
     from dpviz.model.answers import Draws
 
 FORMAT = "dpviz.release"
@@ -1001,6 +1000,8 @@ class PaidAnswer:
         return self.answer.running_counts(self.reading, bins, reader)
 
     def pair(self, first: Query, second: Query, reader: str) -> Pair | None:
+        from dpviz.model.sum_errors import pair_of
+
         return pair_of(first, second, lambda query: self.value(query, reader), lambda query: self.error(query, reader))
 
     def limits(self, query: Query) -> tuple[Fraction | None, Fraction | None]:

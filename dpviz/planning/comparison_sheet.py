@@ -16,7 +16,7 @@ from typing import Any
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import counted, positive, rational, text, whole
-from dpviz.model.error import SURENESS, ErrorValue, How
+from dpviz.model.error import BETAS, SURENESS, ErrorValue, How
 from dpviz.model.measures import Floor, Measure, Setting
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.question import Question
@@ -24,7 +24,7 @@ from dpviz.model.statistic import StatisticKind
 from dpviz.planning.draws import LUCK, Truth
 from dpviz.planning.fans import Fanned, Spot
 from dpviz.planning.grid import epsilon_grid
-from dpviz.planning.sheet import BETAS, question_json
+from dpviz.planning.sheet import question_json
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.loss import ApproxDP

@@ -18,7 +18,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.mechanisms import in_way, ways
 from dpviz.model.domain import Domain
-from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.error import BETAS, ErrorModel, ErrorValue
 from dpviz.model.identity import release_key
 from dpviz.model.measures import Measure, among, values_json
 from dpviz.model.mechanism import Bound, Mechanism
@@ -36,7 +36,6 @@ from dpviz.privacy.unit import Unit
 from dpviz.wanted import each
 
 VERSION = 2
-BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
 DOTS = 50
 """A picture of equally likely errors has so many: two in a hundred each."""
 CHANCE_UP_TO = 40

@@ -17,7 +17,6 @@ from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Mechanism, Space
 from dpviz.model.ways import CALLED, Way, Ways, best, least
 from dpviz.model.words import RELEASED, Verbs, reach
-from dpviz.planning.sheet import PlanSheet, rivals
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dpviz.model.biases import Biases
     from dpviz.model.combination import After
     from dpviz.model.release import Release
+    from dpviz.planning.sheet import PlanSheet
 
 NOTED = Fraction(1, 20)
 """The chance that an error in a plan's own words fails."""
@@ -356,6 +356,8 @@ class Plan:
     @property
     def sheet(self) -> PlanSheet:
         """The plan sheet, which widgets and reports draw from."""
+        from dpviz.planning.sheet import PlanSheet
+
         return PlanSheet(
             question=self.bound.question,
             unit=self.bound.unit,
@@ -457,6 +459,8 @@ def _compared(bound: Bound) -> str:
 
 def rival_lines(bound: Bound) -> list[str]:
     """Compare noise made for zCDP budgets at no more of rho, where that is less of an error."""
+    from dpviz.planning.sheet import rivals
+
     found = [f"{measure.short} ±{reach(value.value)}" for measure, value in rivals(bound, NOTED)]
     rival = bound.for_zcdp
     return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []

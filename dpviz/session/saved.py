@@ -14,7 +14,7 @@ from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model import answers, binary
 from dpviz.model.answers import Answer, Packed
-from dpviz.model.error import ErrorModel
+from dpviz.model.error import BETAS, ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.laws import law_from_json
 from dpviz.model.measures import Measure
@@ -22,7 +22,6 @@ from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.terms import SESSION, Terms, Used
-from dpviz.planning.sheet import BETAS
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:

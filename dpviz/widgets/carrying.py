@@ -16,8 +16,8 @@ from dpviz.boundary import as_given
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.domain import category_text
+from dpviz.model.error import BETAS
 from dpviz.model.release import Release
-from dpviz.planning.sheet import BETAS
 from dpviz.widgets.reading import read_points
 
 MOST_BYTES: Final = 1 << 24

@@ -11,10 +11,10 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError
 from dpviz.exact import text
 from dpviz.model.combination import combine
+from dpviz.model.error import BETAS
 from dpviz.model.identity import release_key
 from dpviz.model.question import Question
 from dpviz.model.release import Release
-from dpviz.planning.sheet import BETAS
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.widgets.state import HISTORY

@@ -20,7 +20,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.answers.reading import Among, Ends, Intervals, Values
 from dpviz.model.between import Between
-from dpviz.planning.sheet import BETAS
+from dpviz.model.error import BETAS
 
 if TYPE_CHECKING:
     from dpviz.model.public import PublicTable, PublicTop

@@ -21,11 +21,12 @@ from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
+from dpviz.model.error import BETAS
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.words import capital
 from dpviz.planning import epsilon_grid
-from dpviz.planning.sheet import BETAS, PlanSheet
+from dpviz.planning.sheet import PlanSheet
 from dpviz.session.accountant import SYMBOLS
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure, decide, log1p_bounds, whole
-from dpviz.fitting.sums import NoiseSum
 from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.answers import Answer, Reading, SparseTable
@@ -20,9 +19,11 @@ from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, inside, least
 from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
-from dpviz.model.sum_errors import SumError
 from dpviz.model.words import shown
 from dpviz.privacy.unit import Unit
+
+if TYPE_CHECKING:  # loaded once somebody asks for a sum
+    from dpviz.model.sum_errors import SumError
 
 
 @stored
@@ -92,6 +93,9 @@ def hidden_below(
     occupied   how many bins can be off, from public things; None where only the number of points tells
     fixed      whether the threshold was fixed before the draw: then it bounds the bias, too
     """
+    from dpviz.fitting.sums import NoiseSum
+    from dpviz.model.sum_errors import SumError
+
     counted: list[tuple[range, Fraction]] = []
     above: list[Fraction | None] = []
     below: list[Fraction | None] = []
