@@ -30,7 +30,7 @@ Counts: TypeAlias = NDArray[np.int64]
 GAUSSIAN: Final = "gaussian"
 """The noise law that a price with a delta is for."""
 
-GAUSSIAN_WORDS: Final = "gaussian: for zCDP"
+GAUSSIAN_WORDS: Final = "gaussian: with a δ, for a user in many bins"
 
 USUAL_DELTA: Final = Fraction(1, 10**6)
 """Where nobody has chosen a delta. Under a zCDP budget it says nothing but how rho is written."""
