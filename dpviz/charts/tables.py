@@ -9,7 +9,7 @@ from dpviz.boundary import plain_arguments
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
 from dpviz.exact import Number, probability
-from dpviz.model.answers.reading import Among, Grid
+from dpviz.model.answers.reading import Among, BinGrid
 from dpviz.model.answers.values import listed
 from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
@@ -62,7 +62,7 @@ def table(release: Release, *, beta: Number = "0.05", most: int | None = None) -
     return f"<div class='mathjax_ignore tex2jax_ignore'>{head}{about}{rows}</div>"
 
 
-def _grid(grid: Grid, most: int | None) -> str:
+def _grid(grid: BinGrid, most: int | None) -> str:
     """The answers about all parts side by side."""
     heads = "".join(f"<th scope='col'>{escape(name)}</th>" for name in grid.heads)
     lines = [

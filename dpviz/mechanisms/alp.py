@@ -24,7 +24,7 @@ from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import LogSketch, SignedSketch, Sketch
 from dpviz.model.answers.log_sketch import LogPlan
 from dpviz.model.answers.signed_sketch import SignedPlan
-from dpviz.model.answers.sketch import MOST_BITS, Plan
+from dpviz.model.answers.sketch import MOST_BITS, SketchPlan
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.laws.log_sketch import LogSketchLaw
@@ -178,12 +178,12 @@ def histogram_scale(epsilon: Fraction, question: Question, moves: Moves) -> Scal
     return Scale(ones, places, 1, 1, min(epsilon, log_up(1 + kept, STEP, moves.l1)))
 
 
-def plan_for(scale: Scale, cap: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> Plan:
+def plan_for(scale: Scale, cap: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> SketchPlan:
     """The sketch for values of up to `cap` steps."""
     return sized(scale, math.ceil(cap * scale.worth), keys, room, signed=signed, hashing=hashing)
 
 
-def sized(scale: Scale, columns: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> Plan:
+def sized(scale: Scale, columns: int, keys: int, room: Fraction, *, signed: bool, hashing: Hashing) -> SketchPlan:
     """The sketch of so many columns. Raises ParameterError where they are too many."""
     size = max(1, math.ceil(keys * room / 8)) * 8 if hashing == "carter-wegman" else 0
     width = max(3, ((size or math.ceil(keys * room)) - 1).bit_length())
@@ -194,7 +194,7 @@ def sized(scale: Scale, columns: int, keys: int, room: Fraction, *, signed: bool
             f"a sketch has at most {MOST_COLUMNS:,} columns and {MOST_BITS:,} bits",
             "use ThresholdALP, a larger alpha, a smaller cap or fewer keys",
         )
-    return Plan(scale.ones, scale.places, scale.worth, columns, width, keys, halves, size=size)
+    return SketchPlan(scale.ones, scale.places, scale.worth, columns, width, keys, halves, size=size)
 
 
 def log_plan(
@@ -225,7 +225,7 @@ def log_plan(
     return LogPlan(**{one.name: getattr(plan, one.name) for one in fields(plan)}, growth=factor)
 
 
-def signed_plan(plan: Plan, question: Question) -> SignedPlan:
+def signed_plan(plan: SketchPlan, question: Question) -> SignedPlan:
     """The same sketch, read as one number of both halves."""
     if not question.aggregate.signed:
         raise ParameterError.of(
@@ -252,7 +252,7 @@ Levels: TypeAlias = Callable[[NDArray[np.int64], Bits], NDArray[np.int64]]
 """How many bits values are written as, rounded at random."""
 
 
-def in_proportion(plan: Plan) -> Levels:
+def in_proportion(plan: SketchPlan) -> Levels:
     """Each step is worth the same."""
     return lambda values, bits: rounded(values, plan.worth.numerator, plan.worth.denominator, plan.columns, bits)
 
@@ -264,7 +264,7 @@ def by_logarithm(plan: LogPlan) -> Levels:
 
 
 def sketch(
-    plan: Plan,
+    plan: SketchPlan,
     labels: NDArray[Any],
     values: NDArray[np.int64],
     bits: Bits,
@@ -422,7 +422,7 @@ class Part:
     kind        what a mechanism is bound to that answers it
     """
 
-    plan: Plan
+    plan: SketchPlan
     paid: Fraction
     rule: str
     kind: type[SketchBound]
@@ -468,7 +468,7 @@ class SketchBound(Bound):
     mechanism: Mechanism
     question: Question
     unit: Unit
-    plan: Plan
+    plan: SketchPlan
     paid: Guarantee
     cut: Cut | None
     adaptive: bool

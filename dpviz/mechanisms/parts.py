@@ -16,7 +16,7 @@ from dpviz.mechanisms.groups import Around, touched
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism
-from dpviz.model.opening import Balance, Row, Step, Use
+from dpviz.model.opening import Balance, OpeningRow, OpeningStep, Use
 from dpviz.model.parameters import Epsilon, Exact, Parameters, Probability, Reader, Reads, parameter
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question, canonical, parts, parts_of
@@ -404,7 +404,7 @@ class Parts(Parameters):
             bound = PartAsk(self, Dense(self.epsilon), part).bind(Question.of(domain), unit)
             yield bound.question, bound.needs
 
-    def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+    def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> OpeningRow:
         """Return the row of the transcript as it is.
 
         Parameters
@@ -424,7 +424,7 @@ class Parts(Parameters):
         return row
 
     @classmethod
-    def follows(cls, step: Step) -> bool:
+    def follows(cls, step: OpeningStep) -> bool:
         """Check that a row of the ledger follows from the balance before it.
 
         Parameters

@@ -31,7 +31,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.ranking import PeelingLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.opening import Balance, Row, Step, Use
+from dpviz.model.opening import Balance, OpeningRow, OpeningStep, Use
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
 from dpviz.model.question import Question
 from dpviz.model.release import Release
@@ -181,7 +181,7 @@ class PayWhatYouGet(Parameters):
         return symbol_balance.SymbolsLeft(*left, self.symbols, self.questions)
 
     @classmethod
-    def follows(cls, step: Step) -> bool:
+    def follows(cls, step: OpeningStep) -> bool:
         """Check that a row of the ledger follows from the balance before it.
 
         Parameters
@@ -314,7 +314,7 @@ class PayWhatYouGet(Parameters):
         """
         yield Question.of(domain), self.smallest(unit).needs
 
-    def row(self, row: Row, use: Use | None, release: Release | None) -> TranscriptRow:
+    def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> TranscriptRow:
         """Add the items and the symbols used to a row of the transcript.
 
         Parameters
@@ -336,7 +336,7 @@ class PayWhatYouGet(Parameters):
         ReleaseFormat
             If the answer is damaged.
         """
-        common = {name: getattr(row, name) for name in Row.__dataclass_fields__}
+        common = {name: getattr(row, name) for name in OpeningRow.__dataclass_fields__}
         if use is None:
             return TranscriptRow(**common, k=0, kbar=0, used=0)
         asking = cast(Asking, use)
@@ -446,7 +446,7 @@ class PayWhatYouGet(Parameters):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TranscriptRow(Row):
+class TranscriptRow(OpeningRow):
     """One question of a sub-session and what came of it.
 
     k, kbar  as it was asked

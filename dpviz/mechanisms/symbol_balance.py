@@ -15,7 +15,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import BudgetExceeded
 from dpviz.exact import counted
 from dpviz.model.opening import Balance as State
-from dpviz.model.opening import Step
+from dpviz.model.opening import OpeningStep
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def give_back(state: State, unused: int) -> dict[str, str]:
     return opened(symbols(state) + unused, questions(state))
 
 
-def follows(step: Step) -> bool:
+def follows(step: OpeningStep) -> bool:
     """Whether a row of the ledger ("open", "reserve" or "settle") may lead from one state to the next.
 
     A question takes what it may use and no less; its answer gives back no more than it took, and no question. Of an

@@ -30,7 +30,7 @@ Balance: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class OpeningRow:
     """One use of a sub-session, and what came of it: a row of its transcript. All public.
 
     number   1, 2, 3 ... in the order of asking
@@ -103,7 +103,7 @@ class Use(Mechanism, Protocol):
         ...
 
 
-class Step(Protocol):
+class OpeningStep(Protocol):
     """From one balance to the next, as a row of a ledger makes it (`dpviz.session.ledger.audit.Step`).
 
     kind      "open", "reserve" or "settle"
@@ -155,7 +155,7 @@ class OpeningTerms(Protocol):
         ...
 
     @classmethod
-    def follows(cls, step: Step) -> bool:
+    def follows(cls, step: OpeningStep) -> bool:
         """Whether a row of the ledger may lead from one balance to the next."""
         ...
 
@@ -212,7 +212,7 @@ class Opening(OpeningTerms, Protocol):
         bound = self.smallest(unit)
         yield replace(bound.question, domain=domain), bound.needs
 
-    def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+    def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> OpeningRow:
         """A row of the transcript; without a use or a release, where they cannot be read or are not there."""
         ...
 

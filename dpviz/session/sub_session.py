@@ -13,7 +13,7 @@ from dpviz.mechanisms import opening
 from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound
-from dpviz.model.opening import Left, Opening, Row, Use
+from dpviz.model.opening import Left, Opening, OpeningRow, Use
 from dpviz.model.question import Question, canonical
 from dpviz.model.source import Source
 from dpviz.names import missing
@@ -207,7 +207,7 @@ class SubSession:
             self._questions[record.number] = Question.from_json(record.body["question"])
         return self._questions[record.number]
 
-    def _row(self, record: Record) -> Row:
+    def _row(self, record: Record) -> OpeningRow:
         body, unread = record.body, ""
         question: Question | None = None
         use: Use | None = None
@@ -219,7 +219,7 @@ class SubSession:
         except UNREADABLE as refused:
             named = isinstance(refused, ReleaseFormat)
             unread = str(refused if named else unreadable(self._number, refused, record.number))
-        row = Row(
+        row = OpeningRow(
             number=record.number,
             text=str(body.get("question_text", "")),
             question=question,

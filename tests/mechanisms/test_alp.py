@@ -19,7 +19,7 @@ from dpviz.fitting import unary
 from dpviz.laws.alp import Flips, estimates, odds
 from dpviz.mechanisms.alp import SketchBound
 from dpviz.model.answers import Reading, Sketch
-from dpviz.model.answers.sketch import Plan
+from dpviz.model.answers.sketch import SketchPlan
 from dpviz.model.laws import law_from_json
 from dpviz.model.question import Question
 from dpviz.model.statistic import SparseCounts
@@ -142,7 +142,7 @@ def test_a_stated_error_holds_for_every_value_and_for_any_number_of_collisions(c
         assert chances(columns, bound.plan.flips, bound.plan.worth, value, own) <= Fraction(1, 20)
 
 
-def chances_of(reader: str, m: int, flips: Flips, plan: Plan, value: int, a: int) -> float:
+def chances_of(reader: str, m: int, flips: Flips, plan: SketchPlan, value: int, a: int) -> float:
     """The same of another estimator of this plan, where keys collide as these flips say."""
     strings = ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1).astype(np.uint8)
     estimator = unary.likelihood if reader == "likelihood" else unary.posterior_median

@@ -23,7 +23,7 @@ from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.groups import Groups
 from dpviz.model.answers.log_sketch import LogPlan
 from dpviz.model.answers.signed_sketch import SignedPlan
-from dpviz.model.answers.sketch import Plan
+from dpviz.model.answers.sketch import SketchPlan
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws import LAWS, StoredLaw
@@ -362,7 +362,7 @@ def threshold(cut: Cut, bins: int = 2) -> Case:
 def sketch(worth: Fraction, columns: int, keys: int, cut: Cut | None = None, bins: int = 5) -> Case:
     """The estimate from each string of bits, with as many collisions as may be or with none; behind a threshold what
     reaches it is read as it was drawn."""
-    law = SketchLaw(Plan(13, 6, worth, columns, 7, keys, 1), SURE, bins, cut, False)
+    law = SketchLaw(SketchPlan(13, 6, worth, columns, 7, keys, 1), SURE, bins, cut, False)
     most = max(16, 2 * cut.least if cut else 0) if cut else int(columns / worth)
 
     @cache

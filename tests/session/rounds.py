@@ -15,7 +15,7 @@ from dpviz.mechanisms.dense import Dense
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Choice
-from dpviz.model.opening import Balance, Opening, Row, Step, Use
+from dpviz.model.opening import Balance, Opening, OpeningRow, OpeningStep, Use
 from dpviz.model.question import Question
 from dpviz.model.release import Release
 from dpviz.model.source import TopRules
@@ -62,7 +62,7 @@ class Rounds(Opening):
         return Round.from_parameters(parameters)
 
     @classmethod
-    def follows(cls, step: Step) -> bool:
+    def follows(cls, step: OpeningStep) -> bool:
         before, after = int(step.before.get("rounds", 0)), int(step.after["rounds"])
         if step.kind == "open":
             return after == int(step.body["mechanism"]["parameters"]["rounds"])
@@ -98,7 +98,7 @@ class Rounds(Opening):
     def smallest(self, unit: Unit) -> Bound:
         return Round(self).bind(Question.of(Domain.integers(0, 1, column="x")), unit)
 
-    def row(self, row: Row, use: Use | None, release: Release | None) -> Row:
+    def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> OpeningRow:
         return row
 
 

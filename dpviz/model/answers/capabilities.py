@@ -18,7 +18,7 @@ from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.model.answers.reading import (
     Among,
     Axis,
-    Grid,
+    BinGrid,
     Intervals,
     Listing,
     Operand,
@@ -327,7 +327,7 @@ class AnswersOfParts(Refusing):
         """The answers about disjoint parts of the data, where it is made of one for each; else None."""
         return None
 
-    def side_by_side(self, reading: Reading) -> Grid | None:
+    def side_by_side(self, reading: Reading) -> BinGrid | None:
         """The same side by side, for a table; None where it is not made of parts."""
         return None
 

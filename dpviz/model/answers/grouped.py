@@ -15,7 +15,7 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import text
 from dpviz.model.answers.base import Answer, from_json, register, unpacked
 from dpviz.model.answers.pictures import bars_json, columns_of, scale_of
-from dpviz.model.answers.reading import Among, Axis, Grid, Packed, Points, Reading, Values, View
+from dpviz.model.answers.reading import Among, Axis, BinGrid, Packed, Points, Reading, Values, View
 from dpviz.model.answers.values import listed
 from dpviz.model.between import between
 from dpviz.model.question import Question
@@ -140,22 +140,22 @@ class Grouped(Answer):
     def remark(self, reading: Reading) -> str:
         return self.answers[0].remark(self.readings(reading)[0])
 
-    def side_by_side(self, reading: Reading) -> Grid:
+    def side_by_side(self, reading: Reading) -> BinGrid:
         """All answers side by side: a row for each part and a column for each place of a list, or each label, where
         there are few of these; else the other way round."""
         by = reading.question.by
         assert by is not None
         if not self.has_rows:
-            return Grid([by.each], [[part] for part in by.names])
+            return BinGrid([by.each], [[part] for part in by.names])
         found = [self._column(*one) for one in zip(self.answers, self.readings(reading), strict=True)]
         names = list(dict.fromkeys(name for column in found for name in column))
         if len(names) <= FEW:
             rows = [
                 [part, *(column.get(name, "") for name in names)] for part, column in zip(by.names, found, strict=True)
             ]
-            return Grid([by.each, *names], rows)
+            return BinGrid([by.each, *names], rows)
         noun = self.answers[0].axis(self.readings(reading)[0]).noun
-        return Grid([noun, *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
+        return BinGrid([noun, *by.names], [[name, *(column.get(name, "") for column in found)] for name in names])
 
     def _column(self, answer: Answer, reading: Reading) -> dict[str, str]:
         """One answer as texts: values by their labels, or what stands in each place of a list."""

@@ -15,12 +15,12 @@ from dpviz.laws.alp_readers import tails
 from dpviz.laws.log_encoding import FINE, HIGHEST, Rungs
 from dpviz.model.answers.base import register
 from dpviz.model.answers.reading import Among, Intervals, Packed, Points, Reading
-from dpviz.model.answers.sketch import PARTS, READERS, Plan, Sketch
+from dpviz.model.answers.sketch import PARTS, READERS, Sketch, SketchPlan
 from dpviz.model.error import ErrorModel
 
 
 @dataclass(frozen=True)
-class LogPlan(Plan):
+class LogPlan(SketchPlan):
     """The public numbers of a sketch of logarithms: those of a sketch, and the factor from one bit to the next.
 
     worth   how many bits one step of a value is worth at most: just above the floor
@@ -46,8 +46,10 @@ class LogPlan(Plan):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> LogPlan:
-        plan = Plan.from_json({name: value for name, value in data.items() if name != "growth"})
-        found = cls(**{one.name: getattr(plan, one.name) for one in fields(Plan)}, growth=Fraction(data["growth"]))
+        plan = SketchPlan.from_json({name: value for name, value in data.items() if name != "growth"})
+        found = cls(
+            **{one.name: getattr(plan, one.name) for one in fields(SketchPlan)}, growth=Fraction(data["growth"])
+        )
         if found.to_json() != dict(data):
             raise ReleaseFormat.damaged(
                 "a saved sketch writes its public numbers in their shortest form, as texts", "other texts"
@@ -91,7 +93,7 @@ class LogSketch(Sketch):
     """
 
     kind: ClassVar[str] = "log-sketch"
-    numbers: ClassVar[type[Plan]] = LogPlan
+    numbers: ClassVar[type[SketchPlan]] = LogPlan
 
     plan: LogPlan
 

@@ -249,7 +249,7 @@ def _array_of(stored: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Grid:
+class BinGrid:
     """Texts side by side: the names of the columns, and rows of cells; a cell is empty where a part has no such row."""
 
     heads: list[str]

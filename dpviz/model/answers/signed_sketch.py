@@ -14,12 +14,12 @@ from dpviz.fitting import unary
 from dpviz.laws.alp import Tails
 from dpviz.laws.alp_readers import signed_tails
 from dpviz.model.answers.base import register
-from dpviz.model.answers.sketch import READERS, Plan, Sketch
+from dpviz.model.answers.sketch import READERS, Sketch, SketchPlan
 from dpviz.noise.alp import Keys, read
 
 
 @dataclass(frozen=True)
-class SignedPlan(Plan):
+class SignedPlan(SketchPlan):
     """The public numbers of such a sketch: those of a sketch with two halves, of `columns` columns each."""
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class SignedSketch(Sketch):
     """
 
     kind: ClassVar[str] = "signed-sketch"
-    numbers: ClassVar[type[Plan]] = SignedPlan
+    numbers: ClassVar[type[SketchPlan]] = SignedPlan
 
     plan: SignedPlan
 

@@ -38,7 +38,7 @@ NUMBERS: Final = ("ones", "places", "worth", "columns", "width", "keys", "halves
 
 
 @dataclass(frozen=True)
-class Plan:
+class SketchPlan:
     """The public numbers of a sketch.
 
     ones, places  a bit is flipped with chance ones / 2**places
@@ -86,7 +86,7 @@ class Plan:
         return {name: str(getattr(self, name)) for name in NUMBERS} | size
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+    def from_json(cls, data: Mapping[str, Any]) -> SketchPlan:
         """Read the JSON that `to_json` wrote. Any other JSON is refused, or raises the error that it leads to."""
         numbers = {name: int(data[name]) for name in NUMBERS if name != "worth"}
         numbers |= {"size": int(data["size"])} if "size" in data else {}
@@ -148,17 +148,17 @@ class Sketch(LookUps):
     source: ClassVar[str] = "bits"
     main: ClassVar[str] = "packed"
     numbers_name: ClassVar[str] = "plan"
-    numbers: ClassVar[type[Plan]] = Plan
+    numbers: ClassVar[type[SketchPlan]] = SketchPlan
     """The values that its public numbers are read as."""
 
-    plan: Plan
+    plan: SketchPlan
     seed: bytes
     packed: NDArray[np.uint8]
     labels: Labels
     values: NDArray[np.int64]
 
     @property
-    def public(self) -> Plan:
+    def public(self) -> SketchPlan:
         return self.plan
 
     @property

@@ -14,7 +14,7 @@ from dpviz.laws.alp import Tails
 from dpviz.laws.alp_readers import tails
 from dpviz.laws.geometric import above_bounds, float_rate
 from dpviz.model.answers.log_sketch import LogErrors, LogPlan
-from dpviz.model.answers.sketch import PARTS, Plan
+from dpviz.model.answers.sketch import PARTS, SketchPlan
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, stored
 from dpviz.model.laws.behind import Behind
@@ -43,7 +43,7 @@ class LogSketchLaw(PlannedLaw):
     """The public numbers of a sketch of logarithms."""
 
     name: ClassVar[str] = "log-sketch"
-    numbers: ClassVar[type[Plan]] = LogPlan
+    numbers: ClassVar[type[SketchPlan]] = LogPlan
 
     plan: LogPlan
 

@@ -11,7 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import text, whole
 from dpviz.model.answers import Answer, Reading, Sketch
-from dpviz.model.answers.sketch import READERS, Plan
+from dpviz.model.answers.sketch import READERS, SketchPlan
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import StoredLaw, fraction_of
@@ -38,10 +38,10 @@ class PlannedLaw(StoredLaw):
                    sketch by itself, and stored only where there is a threshold
     """
 
-    numbers: ClassVar[type[Plan]]
+    numbers: ClassVar[type[SketchPlan]]
     signed: ClassVar[bool] = False
 
-    plan: Plan
+    plan: SketchPlan
     step: Fraction
     bins: int | None
     cut: Cut | None = None

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from dpviz.boundary import protect_module
 from dpviz.model.answers.signed_sketch import SignedPlan
-from dpviz.model.answers.sketch import PARTS, Plan
+from dpviz.model.answers.sketch import PARTS, SketchPlan
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import stored
 from dpviz.model.laws.behind import Behind, least_on_grid
@@ -26,7 +26,7 @@ class SignedSketchLaw(PlannedLaw):
     """The public numbers of such a sketch."""
 
     name: ClassVar[str] = "signed-sketch"
-    numbers: ClassVar[type[Plan]] = SignedPlan
+    numbers: ClassVar[type[SketchPlan]] = SignedPlan
     signed: ClassVar[bool] = True
 
     plan: SignedPlan

@@ -19,7 +19,7 @@ from dpviz.laws.alp import ENUMERATED, SLACK, Tails, Walks, chance_of_nothing, e
 from dpviz.laws.alp_readers import tails
 from dpviz.laws.geometric import float_rate
 from dpviz.model.answers import Answer, Reading, Sketch
-from dpviz.model.answers.sketch import NUMBERS, PARTS, READERS, Plan
+from dpviz.model.answers.sketch import NUMBERS, PARTS, READERS, SketchPlan
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, fraction_of, stored
@@ -52,7 +52,7 @@ class SketchLaw(StoredLaw):
 
     name: ClassVar[str] = "sketch"
 
-    plan: Plan
+    plan: SketchPlan
     step: Fraction
     bins: int | None
     cut: Cut | None
@@ -79,7 +79,7 @@ class SketchLaw(StoredLaw):
             raise ReleaseFormat.damaged(
                 f"this law has the parts {', '.join((*NUMBERS, *own))}", f"other parts of {cls.__name__}"
             )
-        plan = Plan.from_json({name: value for name, value in data.items() if name not in own})
+        plan = SketchPlan.from_json({name: value for name, value in data.items() if name not in own})
         bins = None if data["bins"] is None else fraction_of(data["bins"])
         if bins is not None and bins.denominator != 1:
             raise ReleaseFormat.damaged("a law writes whole numbers as their digits", "a fraction")
