@@ -8,8 +8,8 @@ mechanism, so that a list loads none.
 
 Counts. `count_noise.py` is the noise on one count: its parameters, price and sampler. Dense, Stability, PureSparse and
 Compact are built on it. Dense and Tree also draw discrete Gaussian noise: `gaussian.py` is its price, and
-`Unit.l2_squared` and `tree.Spread.squares` bound how far one unit moves counts in L2. The deterministic cores of the
-papers are pure functions of uniform integers: `noise/finite.py`, `noise/sparse_strict.py`, `noise/empty_bin.py`,
+`Unit.l2_squared` and `tree.TreeSpread.squares` bound how far one unit moves counts in L2. The deterministic cores of
+the papers are pure functions of uniform integers: `noise/finite.py`, `noise/sparse_strict.py`, `noise/empty_bin.py`,
 `noise/field.py`. `Domain.keys` declares no bins, so only mechanisms that never show an empty bin answer it.
 
 Sparse vectors. Threshold, ALP and ThresholdALP answer counts and sums in whole steps; `moves.py` bounds how far one

@@ -226,7 +226,7 @@ class Marginals(Parameters):
             raise DomainError.of(domain.python, "Marginals counts declared bins of several columns", "declare the bins")
         total = self._total(question, unit)
         tables = self._tables(domain, total is not None)
-        spread, asked = Spread.of(unit, tables), written(tables)
+        spread, asked = TablesSpread.of(unit, tables), written(tables)
         if self.delta is None:
             law: NoisyMarginals = MarginalsLaw(asked, self.epsilon / spread.moved, total)
             noise = None
@@ -289,7 +289,7 @@ class Marginals(Parameters):
 
 
 @dataclass(frozen=True)
-class Spread:
+class TablesSpread:
     """Bound how far one unit moves all tables.
 
     moved    each table times its weight, in L1, at most
@@ -308,7 +308,7 @@ class Spread:
         return Shifts.within(self.squares, self.records) if one else Shifts.unknown(self.squares)
 
     @classmethod
-    def of(cls, unit: Unit, tables: Tables) -> Spread:
+    def of(cls, unit: Unit, tables: Tables) -> TablesSpread:
         """From the unit's limits.
 
         A unit that comes or goes has c records: they move each table by c, and its squares by c**2 where all lie in one
@@ -399,7 +399,7 @@ class MarginalsBound(Bound):
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
-            moves = Spread.of(self.unit, self.tables).moves(self.tables)
+            moves = TablesSpread.of(self.unit, self.tables).moves(self.tables)
             epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
             return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
         return None
@@ -408,7 +408,7 @@ class MarginalsBound(Bound):
         """The variance of a cell of weight 1, and how this unit moves all cells, each times its weight."""
         if self.noise is None:
             return None
-        return self.noise.variance, Spread.of(unit, self.tables).moves(self.tables)
+        return self.noise.variance, TablesSpread.of(unit, self.tables).moves(self.tables)
 
     @property
     def verb(self) -> str:

@@ -233,7 +233,7 @@ class Tree(Parameters):
         if bins > MOST_NODES:
             raise _too_large(f"{bins:,} bins")
         total = self._total(question, unit)
-        spread = Spread.of(unit, bins)
+        spread = TreeSpread.of(unit, bins)
         branching = self.branching
         if branching == "auto":
             rho = None if self.delta is None else renyi.rho_for(self.epsilon, self.delta)
@@ -278,7 +278,7 @@ class Tree(Parameters):
 
 
 @dataclass(frozen=True)
-class Spread:
+class TreeSpread:
     """Limits on how far one unit moves the leaves of a tree, and what follows for all its nodes.
 
     Parameters
@@ -299,7 +299,7 @@ class Spread:
     replaced: bool = False
 
     @classmethod
-    def of(cls, unit: Unit, bins: int) -> Spread:
+    def of(cls, unit: Unit, bins: int) -> TreeSpread:
         """The limits of a unit over this number of bins."""
         return cls(unit.records(bins), unit.max_per_bin, bins, unit.relation == "replace-one")
 
@@ -368,9 +368,9 @@ class Spread:
 
         The bound is attained where rise and fall have room below different children of the root.
 
-        >>> Spread(1).squares((1, 1, 1), 2), Spread(1, replaced=True).squares((1, 1, 3), 2)
+        >>> TreeSpread(1).squares((1, 1, 1), 2), TreeSpread(1, replaced=True).squares((1, 1, 3), 2)
         (3, 11)
-        >>> Spread(3, leaves=4, replaced=True).squares((1, 3, 0), 2)  # two rise and two fall; three and one: 58
+        >>> TreeSpread(3, leaves=4, replaced=True).squares((1, 3, 0), 2)  # two rise and two fall; three and one: 58
         76
         """
         *below, last = (weight * weight for weight in weights)
@@ -415,7 +415,7 @@ def _cost(terms: Terms) -> Guarantee | None:
     law = terms.law
     if not isinstance(law, GaussianTreeLaw) or law.variance is None:
         return None
-    squares = Spread.of(terms.unit, law.bins).squares(law.heights, law.branching, law.total is not None)
+    squares = TreeSpread.of(terms.unit, law.bins).squares(law.heights, law.branching, law.total is not None)
     return at_rho(terms, Fraction(squares) / (2 * law.variance))
 
 
@@ -430,7 +430,7 @@ def _packed(moved: Any, size: int, most: int) -> Any:
 @error_boundary
 @lru_cache(maxsize=1024)
 def best_branching(
-    bins: int, epsilon: Fraction, spread: Spread, known: bool = False, rho: Fraction | None = None
+    bins: int, epsilon: Fraction, spread: TreeSpread, known: bool = False, rho: Fraction | None = None
 ) -> int:
     """The number of children with the least mean variance of the fitted count over all ranges, padding included.
 
@@ -439,7 +439,7 @@ def best_branching(
     For each height the smallest number of children that reaches so many bins is looked at: more of them only add
     padding. All of it is public.
 
-    >>> best_branching(4096, Fraction(1, 10), Spread(1)), best_branching(65536, Fraction(1, 10), Spread(1))
+    >>> best_branching(4096, Fraction(1, 10), TreeSpread(1)), best_branching(65536, Fraction(1, 10), TreeSpread(1))
     (8, 16)
     """
     best: tuple[Fraction, int] | None = None
@@ -452,7 +452,7 @@ def best_branching(
     return 2 if best is None else best[1]
 
 
-def _variance(shape: Shape, epsilon: Fraction, spread: Spread, known: bool, rho: Fraction | None) -> Fraction:
+def _variance(shape: Shape, epsilon: Fraction, spread: TreeSpread, known: bool, rho: Fraction | None) -> Fraction:
     """Of the noise on a node where all levels weigh the same: a little above it at most."""
     weights = (1,) * shape.height
     if rho is not None:
@@ -577,7 +577,7 @@ class TreeBound(Bound):
         law = self.law
         if self.noise is None:
             return None
-        spread = Spread.of(unit, law.bins)
+        spread = TreeSpread.of(unit, law.bins)
         moves = spread._moves(law.heights, law.branching, law.total is not None)
         return None if moves is None else (self.noise.variance, moves)
 

@@ -20,7 +20,7 @@ from dpviz.exact import Enclosure, ceil_to, exp_bounds, log_bounds
 from dpviz.fitting.tree import Shape
 from dpviz.mechanisms.dense import DenseBound
 from dpviz.mechanisms.groups import Groups
-from dpviz.mechanisms.tree import Spread, TreeBound
+from dpviz.mechanisms.tree import TreeBound, TreeSpread
 from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.laws.dense import GaussianDenseLaw
 from dpviz.model.laws.tree import GaussianTreeLaw
@@ -316,7 +316,7 @@ def squares(unit: Unit, shape: Shape, weights: tuple[int, ...], known: bool) -> 
     )
 
 
-def room_for_both(spread: Spread, shape: Shape, bins: int) -> bool:
+def room_for_both(spread: TreeSpread, shape: Shape, bins: int) -> bool:
     """Whether the largest rise and the largest fall fit below different children of the root."""
     child = shape.k ** (shape.height - 2) if shape.height > 1 else 0
     filled = -(-spread.records // spread.each)
@@ -329,7 +329,7 @@ def test_squared_moves_of_a_tree_are_bounded_and_met_where_two_units_have_room(
     name: str, branching: int, bins: int
 ) -> None:
     unit, shape, chance = UNITS[name], Shape(branching, bins), random.Random(f"{name}, {branching}, {bins}")
-    spread = Spread.of(unit, bins)
+    spread = TreeSpread.of(unit, bins)
     room = room_for_both(spread, shape, bins)
     drawn = [tuple(chance.choice((0, 1, 2, 3, 10)) for _ in range(shape.height)) for _ in range(2)]
     alike: list[tuple[int, ...]] = [(1,) * shape.height, tuple(range(1, shape.height + 1))]
@@ -352,7 +352,7 @@ def test_a_tree_pays_for_two_that_rise_and_two_that_fall_where_three_may_rise(le
     assert isinstance(rho, ZCDP) and 0 <= rho.rho - Fraction(true) / (2 * bound.law.amount) < EPSILON_STEP
 
 
-def every_pair(spread: Spread, levels: tuple[int, ...], branching: int, known: bool) -> dict[tuple[int, int], int]:
+def every_pair(spread: TreeSpread, levels: tuple[int, ...], branching: int, known: bool) -> dict[tuple[int, int], int]:
     """What each rise and fall that have room beside each other come to."""
     *below, last = (weight**2 for weight in levels)
     top = 0 if known else last
@@ -371,9 +371,9 @@ def every_pair(spread: Spread, levels: tuple[int, ...], branching: int, known: b
     }
 
 
-def random_spread(chance: random.Random, replaced: bool) -> Spread:
+def random_spread(chance: random.Random, replaced: bool) -> TreeSpread:
     leaves, each = chance.randint(1, 24), chance.randint(1, 4)
-    return Spread(chance.randint(1, leaves * each), each, leaves, replaced)
+    return TreeSpread(chance.randint(1, leaves * each), each, leaves, replaced)
 
 
 def random_levels(chance: random.Random, leaves: int, branching: int) -> tuple[int, ...]:
@@ -415,8 +415,8 @@ def test_where_pairs_are_looked_at_in_groups_the_price_is_no_lower(monkeypatch: 
 def test_a_wide_tree_of_users_without_limits_is_priced_with_whole_numbers_of_any_size() -> None:
     """Squares beyond 64 bits are not cut off: they are those of a millionth of the records, a million times squared."""
     million = 10**6
-    for spread in (Spread(9_000, 1, 10_000, True), Spread(10_000, 1, 10_000, True)):
-        wide = Spread(spread.records * million, million, spread.leaves, True)
+    for spread in (TreeSpread(9_000, 1, 10_000, True), TreeSpread(10_000, 1, 10_000, True)):
+        wide = TreeSpread(spread.records * million, million, spread.leaves, True)
         levels = (1, 7, 1, 1, 3)
         assert wide.squares(levels, 10) == million**2 * spread.squares(levels, 10) > 1 << 63
 
@@ -448,7 +448,7 @@ def test_rho_of_a_tree_is_the_worst_divergence_of_its_nodes(name: str, options: 
     found = of_nodes(law.variance, 3)
     assert found <= 2 * rho.rho + tiny
     tiny += 2 * EPSILON_STEP  # what rho is rounded up by
-    spread = Spread.of(unit, bins)
+    spread = TreeSpread.of(unit, bins)
     exact = squares(unit, law.design.shape, law.heights, False)
     assert (found >= 2 * rho.rho - tiny) == (exact == spread.squares(law.heights, 2))
     fewer = Fraction(spread.squares(law.heights[:2], 2)) / (2 * rho.rho)
@@ -515,7 +515,7 @@ def test_the_chosen_branching_has_the_least_mean_variance_for_gaussian_noise() -
 
     unit, bins = UNITS["a user exchanged"], 64
     chosen = dv.Tree(1, base="gaussian", delta="1e-6").bind(question(bins), unit).law.branching
-    spread = Spread.of(unit, bins)
+    spread = TreeSpread.of(unit, bins)
 
     def variance(k: int) -> Fraction:
         shape = Shape(k, bins)

@@ -19,7 +19,7 @@ import dpviz as dv
 from dpviz.engines import as_source
 from dpviz.errors import DomainError, DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import exp_bounds
-from dpviz.mechanisms.marginals import MarginalsBound, Spread
+from dpviz.mechanisms.marginals import MarginalsBound, TablesSpread
 from dpviz.model.answers import MarginalTables, Packed
 from dpviz.model.answers.marginals import WHOLE
 from dpviz.model.derived import Derived
@@ -149,7 +149,7 @@ def test_weighted_tables_cost_what_all_moves_of_one_unit_say(
         cells = asked(move)
         moved = max(moved, sum(weight * abs(cell) for weight, cell in zip(scale, cells, strict=True)))
         squares = max(squares, sum((weight * cell) ** 2 for weight, cell in zip(scale, cells, strict=True)))
-    stated = Spread.of(unit, tables)
+    stated = TablesSpread.of(unit, tables)
     assert stated.moved >= moved and stated.squares >= squares
     if unit is not TWO_SWAPPED:
         assert stated.moved == moved
@@ -160,7 +160,7 @@ def test_weighted_tables_cost_what_all_moves_of_one_unit_say(
 def test_the_price_in_rho_is_the_squares_over_twice_the_variance() -> None:
     bound = bound_of(ROW, (2, 3, 4), base="gaussian", delta="1e-6", weights={("a", "b"): 2})
     tables, variance = bound.tables, bound.law.amount
-    assert Spread.of(ROW, tables).squares == 1 + 1 + 4
+    assert TablesSpread.of(ROW, tables).squares == 1 + 1 + 4
     rho = bound.price.zcdp_steps
     assert isinstance(rho, ZCDP) and 0 <= rho.rho - Fraction(6) / (2 * variance) < Fraction(1, 10**12)
     assert bound.price.loss.delta == Fraction(1, 10**6) and bound.price.epsilon == 1

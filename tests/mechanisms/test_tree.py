@@ -23,7 +23,7 @@ from dpviz.exact import Decay
 from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
 from dpviz.fitting.tree import Design, Shape
-from dpviz.mechanisms.tree import Spread, TreeBound, best_branching
+from dpviz.mechanisms.tree import TreeBound, TreeSpread, best_branching
 from dpviz.model.answers import Answer, Between, Packed, Ranges, Reading
 from dpviz.model.answers import from_json as answer_from_json
 from dpviz.model.answers.ranges import ABOUT, asked, segments
@@ -620,7 +620,7 @@ def test_auto_takes_the_number_of_children_with_the_least_mean_variance() -> Non
     for bins in (2, 3, 7, 42, 100, 257):
         means = {k: mean(k, bins, Shape(k, bins).height) for k in range(2, bins + 3)}
         assert bound(bins).tree.k == min(means, key=lambda k: means[k])
-    assert bound(4096).tree.k == 8 and best_branching(1, HALF, Spread(1)) == 2
+    assert bound(4096).tree.k == 8 and best_branching(1, HALF, TreeSpread(1)) == 2
     assert bound(42, padding="pinned").tree.k == bound(42).tree.k
 
 

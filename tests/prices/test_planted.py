@@ -40,12 +40,12 @@ def largest_rise(patch: Patch) -> None:
 
         return moved(up) + max(moved(fall) + top * (up - fall) ** 2 for fall in range(down + 1))
 
-    patch.setattr(tree.Spread, "squares", squares)
+    patch.setattr(tree.TreeSpread, "squares", squares)
 
 
 def one_end_of_the_fall(patch: Patch) -> None:
     """The worst pair is at a corner, and one corner is left out: a rise beside no fall at all."""
-    whole = tree.Spread.squares
+    whole = tree.TreeSpread.squares
 
     def squares(spread: Any, weights: tuple[int, ...], branching: int, known: bool = False) -> int:
         if not spread.replaced or len(weights) < 2:
@@ -53,7 +53,7 @@ def one_end_of_the_fall(patch: Patch) -> None:
         *below, _ = weights
         return whole(spread, (*below, 0), branching, True)
 
-    patch.setattr(tree.Spread, "squares", squares)
+    patch.setattr(tree.TreeSpread, "squares", squares)
 
 
 def one_side_of_a_replacement(patch: Patch) -> None:
@@ -73,7 +73,7 @@ def twice_below_the_root_forgotten(patch: Patch) -> None:
         *below, top = weights
         return (sum(below) + (0 if known else top)) * int(spread.records)
 
-    patch.setattr(tree.Spread, "moved", moved)
+    patch.setattr(tree.TreeSpread, "moved", moved)
 
 
 def squares_of_the_l1_pair(patch: Patch) -> None:
@@ -105,18 +105,18 @@ def rest_of_the_records_forgotten(patch: Patch) -> None:
 
 def tables_move_one_way(patch: Patch) -> None:
     """One side only, of the squares of tables."""
-    whole = marginals.Spread.of.__func__  # type: ignore[attr-defined]
+    whole = marginals.TablesSpread.of.__func__  # type: ignore[attr-defined]
 
     def of(cls: Any, unit: Unit, tables: Any) -> Any:
         alone = whole(cls, dataclasses.replace(unit, relation="add-remove", n=None), tables)
         return dataclasses.replace(whole(cls, unit, tables), squares=alone.squares)
 
-    patch.setattr(marginals.Spread, "of", classmethod(of))
+    patch.setattr(marginals.TablesSpread, "of", classmethod(of))
 
 
 def cells_of_one_bin(patch: Patch) -> None:
     """Bins of one cell are taken for different cells, so that their squares do not come together."""
-    whole = marginals.Spread.of.__func__  # type: ignore[attr-defined]
+    whole = marginals.TablesSpread.of.__func__  # type: ignore[attr-defined]
 
     def of(cls: Any, unit: Unit, tables: Any) -> Any:
         found = whole(cls, unit, tables)
@@ -125,7 +125,7 @@ def cells_of_one_bin(patch: Patch) -> None:
         squares = sum(weight**2 * sides * records * unit.max_per_bin for weight in tables.weights)
         return dataclasses.replace(found, squares=min(found.squares, squares))
 
-    patch.setattr(marginals.Spread, "of", classmethod(of))
+    patch.setattr(marginals.TablesSpread, "of", classmethod(of))
 
 
 def a_query_counts_what_comes(patch: Patch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import CharterMismatch, ConversionError, DpvizError, UnitError
-from dpviz.mechanisms.tree import Spread
+from dpviz.mechanisms.tree import TreeSpread
 from dpviz.model.question import Question
 from dpviz.privacy import Guarantee, PureDP, Unit
 from dpviz.privacy.conversion import convert
@@ -75,7 +75,7 @@ def test_a_tree_pays_for_the_farthest_that_any_user_moves_it(bins: int) -> None:
     """Weighted counts of leaves and root, by enumeration; never less, and often exactly that."""
     attained = 0
     for unit in UNITS:
-        spread, changes = Spread.of(unit, bins), moved(unit, bins)
+        spread, changes = TreeSpread.of(unit, bins), moved(unit, bins)
         for weights in ((0, 1), (1, 1), (2, 1), (5, 1), (1, 0)):
             leaf, root = weights
             farthest = max(leaf * sum(map(abs, change)) + root * abs(sum(change)) for change in changes)
@@ -88,7 +88,7 @@ def test_a_spread_that_forgets_a_leaf_that_is_half_full_would_be_too_small() -> 
     """The twin: four records in leaves of three fill two of them, but three and three may change places."""
     unit = Unit("user", "replace-one", max_bins=2, max_per_bin=3, max_records=4)
     farthest = max(5 * sum(map(abs, change)) + abs(sum(change)) for change in moved(unit, 2))
-    assert Spread(4, 3).moved((5, 1)) < farthest <= Spread.of(unit, 2).moved((5, 1))
+    assert TreeSpread(4, 3).moved((5, 1)) < farthest <= TreeSpread.of(unit, 2).moved((5, 1))
 
 
 def test_queries_pay_for_the_farthest_that_any_user_moves_them() -> None:
