@@ -38,6 +38,7 @@ _ALL_KINDS: Final = {
     "range": "Ranges",
     "difference": "Differences",
     "share": "Shares",
+    "mean": "Means",
     "comparison": "Comparisons",
 }
 

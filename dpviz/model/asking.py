@@ -46,6 +46,8 @@ MOST_NAMED: Final = 1_000_000
 
 NONE = Fraction(0)
 
+RATIO: Final = Bias("biased: it is a ratio of noisy counts")
+
 FINE: Final = Fraction(1, 1_000_000)
 """The ends of a share are written to this, rounded outward."""
 
@@ -519,9 +521,9 @@ class _Asked:
         reached = total.low is None or total.low <= 0
         pair = self.subject.pair(first, second, self.reader)
         if pair is None:
-            value = _ratio(*(between(self.subject.value(query, self.reader)) for query in (first, together)))
+            value = ratio(*(between(self.subject.value(query, self.reader)) for query in (first, together)))
         else:
-            value = _ratio(between(pair.a), between(pair.a + pair.b))
+            value = ratio(between(pair.a), between(pair.a + pair.b))
         found = _Share(NONE, Fraction(1), "bound", "a share of a whole that may be 0") if reached else None
         remarks = ["The whole may be 0, so any share is possible."] if reached else []
         if found is None:
@@ -537,7 +539,7 @@ class _Asked:
             off=found.off,
             beta=self.beta,
             among=self.among,
-            bias=Bias("biased: it is a ratio of noisy counts"),
+            bias=RATIO,
             paid=self.subject.paid,
             nouns=self.subject.reading.limited.nouns(several=True),
             remarks=(*remarks, *self._declared),
@@ -927,7 +929,7 @@ def _off(exact: bool, ends: tuple[Quantile | None, Quantile | None]) -> Fraction
     return max(errors) if exact and errors and any(errors) else None
 
 
-def _ratio(part: Between, total: Between) -> Fraction | Between:
+def ratio(part: Between, total: Between) -> Fraction | Between:
     """The share of the values, as it is: it may lie outside 0 to 1."""
     if total.low <= 0:
         return NONE if total.high <= 0 else Between(NONE, Fraction(1))

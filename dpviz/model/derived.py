@@ -35,7 +35,7 @@ kind."""
 Ends: TypeAlias = tuple[Fraction | None, Fraction | None]
 """Both ends of an interval; None where an end is open."""
 
-DerivedKind: TypeAlias = Literal["sum", "range", "difference", "share", "comparison"]
+DerivedKind: TypeAlias = Literal["sum", "range", "difference", "share", "mean", "comparison"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Derived:
 
     Parameters
     ----------
-    kind : {"sum", "range", "difference", "share", "comparison"}
+    kind : {"sum", "range", "difference", "share", "mean", "comparison"}
         The kind of question.
     what : str
         The bins that the value is about, in words.
@@ -156,9 +156,9 @@ class Derived:
 
     Notes
     -----
-    `release.sum`, `range`, `difference`, `share` and `compare` make it. It costs nothing more. Where a limit of the
-    unit may leave rows out, the value and its bias, a chance and `counted` are about counted rows, and `low` and `high`
-    about all rows that were asked for.
+    `release.sum`, `range`, `difference`, `share`, `mean` and `compare` make it. It costs nothing more. Where a limit of
+    the unit may leave rows out, the value and its bias, a chance and `counted` are about counted rows, and `low` and
+    `high` about all rows that were asked for.
     """
 
     kind: DerivedKind
@@ -230,8 +230,8 @@ class Derived:
 
     @property
     def _unit(self) -> str:
-        """The words that follow a number of it; nothing after a share."""
-        return "" if self.kind == "share" else f" {self.nouns}"
+        """The words that follow a number of it; nothing after a share or a mean."""
+        return "" if self.kind in ("share", "mean") else f" {self.nouns}"
 
     @property
     def value_text(self) -> str:

@@ -19,6 +19,7 @@ from dpviz.errors import DomainError
 from dpviz.exact import Enclosure
 
 if TYPE_CHECKING:
+    from dpviz.fitting.running_shares import BinNoise
     from dpviz.fitting.sums import NoiseSum, Quantile
 
 Kind: TypeAlias = Literal["sums", "ranges", "pairs"]
@@ -226,6 +227,11 @@ class LinearError:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Numbers that `ends(beta)` does not exceed, below and above, for so many queries from this one to a last one,
         of which each has one point more at the last one's weight; None where that is not known at once."""
+        return None
+
+    @property
+    def bin_noise(self) -> BinNoise | None:
+        """The noise of each bin, where it is independent and of one law, and the sums of values are the answer's."""
         return None
 
     def remark(self, beta: Fraction) -> str:

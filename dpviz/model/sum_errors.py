@@ -84,11 +84,9 @@ class SumError(LinearError):
         level = (beta - self.spare) / 2
         if level <= 0 or self.over_more is None or self.under_more is None:
             return None
-        below, above = (
-            float(noise.chernoff(level)) + float(more)
-            for noise, more in ((self.over, self.over_more), (self.under, self.under_more))
-        )
-        return below, above
+        below = float(self.over.chernoff(level))
+        above = below if self.under is self.over else float(self.under.chernoff(level))
+        return below + float(self.over_more), above + float(self.under_more)
 
     def at_least(self, gap: Fraction) -> Enclosure | None:
         if self.over_more is None:

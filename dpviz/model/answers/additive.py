@@ -66,7 +66,7 @@ class AdditiveCounts(Answer):
     def ordered_bins(self, reading: Reading) -> range:
         domain = reading.question.domain
         if not domain.ordered:
-            unordered = UNORDERED[domain.kind].replace("a range needs", "a quantile needs")
+            unordered = UNORDERED[domain.kind].replace("a range needs", "quantiles and means need")
             raise DomainError.of(domain.kind, unordered, "ask for sums or shares of named labels")
         if self.noun != "bin":
             self._refuse(f"the values of this answer are counts of {self.noun}s", "read release.to_frame()")

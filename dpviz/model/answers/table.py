@@ -22,6 +22,9 @@ from dpviz.model.domain import Domain
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 
+MOST_SUMMED: Final = 1 << 62
+"""Sums of whole numbers of 64 bits stay below this, or are not made in 64 bits."""
+
 READABLE: Final = 2_048
 """Up to this many values a saved table lists them as texts; a longer one packs them as 64-bit integers, base64."""
 
@@ -86,8 +89,9 @@ class Table(AdditiveCounts):
 
     def running_counts(self, reading: Reading, bins: range, reader: str) -> NDArray[np.int64] | None:
         self._reader(reader)
-        sums: NDArray[np.int64] = np.cumsum(self.values[bins.start : bins.stop])
-        return sums
+        values = self.values[bins.start : bins.stop]
+        sums: NDArray[np.int64] = np.cumsum(values)
+        return sums if np.abs(values).max() <= MOST_SUMMED // len(values) else None
 
     def reaches(self, query: Query, top: int) -> bool:
         """Whether a value of a query stands at the public top, or above."""

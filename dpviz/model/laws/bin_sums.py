@@ -14,6 +14,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure
 from dpviz.fitting.bands import largest_gap
 from dpviz.fitting.noises import Noise, Term
+from dpviz.fitting.running_shares import BinNoise
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model.laws.count_noise import least
 from dpviz.model.linear import Ends, Kind, LinearError
@@ -35,6 +36,11 @@ class BinsError(SumError):
     @property
     def independent(self) -> bool:
         return True
+
+    @property
+    def bin_noise(self) -> BinNoise | None:
+        assert self.drawn is not None
+        return BinNoise(self.drawn, not self.certain, self.spare)
 
     def ends_between(
         self, last: LinearError, beta: Fraction, number: int
@@ -84,6 +90,10 @@ class TopError(BinsError):
 
     loose: tuple[NoiseSum, NoiseSum] = (NoiseSum.of(()), NoiseSum.of(()))
     reached: bool = False
+
+    @property
+    def bin_noise(self) -> None:
+        """None: some values stand at the top."""
 
     def far_ends(self, beta: Fraction) -> None:
         """None: its ends are no quantiles of one sum."""
