@@ -224,6 +224,11 @@ class Noises:
     def clamped(self) -> NDArray[np.bool_]:
         return np.array([term.positive for term in self.terms], dtype=np.bool_)
 
+    @cached_property
+    def about_deviation(self) -> float:
+        """About the standard deviation of the sum; of clamped noises, that of the noises."""
+        return math.sqrt(float((2 * self.counts * self.weights**2 * self.sizes).sum()))
+
     def chernoff(self, log_level: float) -> float:
         """A value that the sum exceeds with probability at most exp(log_level), by the best exponential bound.
 

@@ -69,7 +69,7 @@ class RunningShares:
 
 
 @dataclass(frozen=True)
-class BinNoise:
+class NoiseOfBins:
     """The noise of every bin of an answer: independent, of one law, raised to 0 or not.
 
     noise    of one bin

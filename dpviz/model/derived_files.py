@@ -1,4 +1,4 @@
-"""Derived values as they are read from a file that `Derived.save`, `DerivedTable.save` or `Combined.save` wrote.
+"""Derived values as they are read from a file that `save` of them, of tables, quantiles or combined answers wrote.
 
 A file is shown as it is: its checksum reveals damage and is no signature. Every part is checked for its type,
 and what a value says in words is made from these parts anew.
@@ -22,6 +22,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.error import How
 from dpviz.model.linear import Bias
 from dpviz.model.marginals import Marginal
+from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
 from dpviz.model.question import canonical
 
 _FRACTION: Final = re.compile(r"(-?\d{1,4300})(?:/(\d{1,4300})|\.(\d{1,30}))?\Z", re.ASCII)
@@ -59,12 +60,14 @@ def unknown() -> ReleaseFormat:
     )
 
 
-def read(body: Mapping[str, Any]) -> Derived | DerivedTable:
+def read(body: Mapping[str, Any]) -> Derived | DerivedTable | DerivedQuantile | DerivedQuantiles:
     """The values of a body that holds values.
 
     Raises ReleaseFormat where a part is not what dpviz writes.
     """
     try:
+        if "quantiles" in body:
+            return _quantiles(body)
         rows = tuple(_derived(row) for row in body["rows"])
         if not rows:
             raise ValueError
@@ -109,6 +112,35 @@ def _derived(data: Mapping[str, Any]) -> Derived:
         chance=None if data["chance"] is None else _chance(data["chance"]),
         limits=_text(data.get("limits", "")),
         counted=None if "counted" not in data else _counted(data["counted"]),
+    )
+
+
+def _quantiles(body: Mapping[str, Any]) -> DerivedQuantile | DerivedQuantiles:
+    rows = tuple(_quantile(row) for row in body["quantiles"])
+    if not rows:
+        raise ValueError
+    if body.get("alone") is not True:
+        return DerivedQuantiles(rows)
+    (only,) = rows
+    return only
+
+
+def _quantile(data: Mapping[str, Any]) -> DerivedQuantile:
+    return DerivedQuantile(
+        q=probability(_number(data["q"]), "q", zero=False),
+        column=_text(data["column"]),
+        label=None if data["label"] is None else _text(data["label"]),
+        low_label=_text(data["low_label"]),
+        high_label=_text(data["high_label"]),
+        low=_end(data["low"]),
+        high=_end(data["high"]),
+        how=_one_of(data["how"], get_args(How)),
+        rule=_text(data["rule"]),
+        beta=probability(_number(data["beta"]), "beta", zero=False),
+        among=_among(data["among"]),
+        paid=tuple(map(_paid, data["paid"])),
+        nouns=_text(data["nouns"]),
+        remarks=tuple(map(_text, data["remarks"])),
     )
 
 

@@ -19,7 +19,7 @@ from dpviz.errors import DomainError
 from dpviz.exact import Enclosure
 
 if TYPE_CHECKING:
-    from dpviz.fitting.running_shares import BinNoise
+    from dpviz.fitting.running_shares import NoiseOfBins
     from dpviz.fitting.sums import NoiseSum, Quantile
 
 Kind: TypeAlias = Literal["sums", "ranges", "pairs"]
@@ -218,6 +218,11 @@ class LinearError:
         """Bound the truth below the value and above it: the two fail at most beta of the time together."""
         raise NotImplementedError
 
+    @property
+    def about_deviation(self) -> float:
+        """About the standard deviation, for searches; 0 where it is not known."""
+        return 0.0
+
     def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
         """Numbers that `ends(beta)` does not exceed, below and above, where they are known faster; else None."""
         return None
@@ -230,7 +235,7 @@ class LinearError:
         return None
 
     @property
-    def bin_noise(self) -> BinNoise | None:
+    def bin_noise(self) -> NoiseOfBins | None:
         """The noise of each bin, where it is independent and of one law, and the sums of values are the answer's."""
         return None
 

@@ -1,4 +1,4 @@
-"""Means of the numbers in ordered bins, with intervals by Fieller's test.
+"""OrderedMeans of the numbers in ordered bins, with intervals by Fieller's test.
 
 Let every number of a bin x count as v_x, from v_0 to v_m, and w_x = (v_x - v_0) / (v_m - v_0). The mean is v_0 + p (v_m
 - v_0), where p is the share that A, the sum of all w_x a_x, has of A and B, the sum of all (1 - w_x) a_x. Neither is
@@ -42,7 +42,7 @@ class _Enclosed:
     empty: bool = False
 
 
-class Means(InOrder):
+class OrderedMeans(InOrder):
     """The mean of the numbers in the bins."""
 
     noun = "a mean"

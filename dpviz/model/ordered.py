@@ -9,7 +9,7 @@ from dpviz.model.asking import MOST_ASKED, Askable
 from dpviz.model.cumulative import CumulativeShares
 from dpviz.model.derived import Among, Derived, DerivedTable
 from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of
-from dpviz.model.means import Means
+from dpviz.model.means import OrderedMeans
 from dpviz.model.quantiles import HALF, DerivedQuantile, DerivedQuantiles
 
 
@@ -192,7 +192,7 @@ class OrderedAskable(Askable):
         >>> lesson.draw(dv.Domain.integers(0, 5, column="visits"), dv.Dense(1, clamp=False)).mean().kind
         'mean'
         """
-        return Means(self._subject, beta, among, reader).mean()
+        return OrderedMeans(self._subject, beta, among, reader).mean()
 
 
 protect_module(vars())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.exact import text
-from dpviz.model.derived import Among, Paid, marked, seeds
+from dpviz.model.derived import Among, Paid, marked, saved, seeds
 from dpviz.model.error import How
 from dpviz.model.spreadsheet import table
 from dpviz.model.words import escape, often
@@ -116,6 +116,33 @@ class DerivedQuantile:
         free = "" if any(one.teaching is not None for one in self.paid) else "; costs nothing more"
         return f"Rests on {' and '.join(one.text for one in self.paid)}{free}.{seeds(self.paid)}"
 
+    def to_json(self) -> dict[str, Any]:
+        """Return every part as plain texts.
+
+        Returns
+        -------
+        dict
+            Texts and lists of texts.
+        """
+        return {
+            "q": text(self.q),
+            "column": self.column,
+            "label": self.label,
+            "low_label": self.low_label,
+            "high_label": self.high_label,
+            "low": None if self.low is None else text(self.low),
+            "high": None if self.high is None else text(self.high),
+            "how": self.how,
+            "rule": self.rule,
+            "beta": text(self.beta),
+            "among": str(self.among),
+            "paid": [one.to_json() for one in self.paid],
+            "nouns": self.nouns,
+            "remarks": list(self.remarks),
+            "sentence": self.sentence,
+            "rests_on": self.rests_on,
+        }
+
     @property
     def columns(self) -> dict[str, Any]:
         """One row of a frame."""
@@ -159,6 +186,27 @@ class DerivedQuantile:
             If the name of the file promises another format, or the file cannot be written.
         """
         return DerivedQuantiles((self,)).to_csv(path)
+
+    @single_arguments
+    def save(self, path: str | Path) -> Path:
+        """Write the quantile to a file that `dv.load_derived` reads. The file holds public parts only.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, as JSON.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+        """
+        return saved(path, {"quantiles": [self.to_json()], "alone": True})
 
     def _repr_html_(self) -> str:
         return DerivedQuantiles((self,))._repr_html_()
@@ -244,6 +292,27 @@ class DerivedQuantiles(Sequence[DerivedQuantile]):
             f"intervals fail at most {text(row.beta)} of the time, {row.among_text}" for row in self.rows
         )
         return table([*["not private: seeded teaching draw"] * seeded, *self.notes, *missed], self.to_frame, path)
+
+    @single_arguments
+    def save(self, path: str | Path) -> Path:
+        """Write the quantiles to a file that `dv.load_derived` reads. The file holds public parts only.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write, as JSON.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ParameterError
+            If the name of the file promises another format, or the file cannot be written.
+        """
+        return saved(path, {"quantiles": [row.to_json() for row in self.rows]})
 
     def _repr_html_(self) -> str:
         """A table for a notebook, escaped."""

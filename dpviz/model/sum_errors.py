@@ -80,6 +80,10 @@ class SumError(LinearError):
             return None, None
         return _reach(self.over, self.over_more, level), _reach(self.under, self.under_more, level)
 
+    @property
+    def about_deviation(self) -> float:
+        return min(self.over.noises.about_deviation, self.under.noises.about_deviation)
+
     def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
         level = (beta - self.spare) / 2
         if level <= 0 or self.over_more is None or self.under_more is None:

@@ -11,6 +11,7 @@ from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ParameterError,
 from dpviz.model import derived_files
 from dpviz.model.combination import Combined, combine
 from dpviz.model.derived import Derived, DerivedTable
+from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
 from dpviz.model.release import Release, checked, with_checksum
 from dpviz.model.terms import UNCHECKED
 from dpviz.session import arithmetic, holding
@@ -67,20 +68,20 @@ def load(path: str | Path, *, ledger: Ledger | Session | str | Path | None = Non
 @single_arguments
 def load_derived(
     path: str | Path, *, ledger: Ledger | Session | str | Path | None = None
-) -> Derived | DerivedTable | Combined:
-    """Load saved derived values, a table of them, or combined answers.
+) -> Derived | DerivedTable | DerivedQuantile | DerivedQuantiles | Combined:
+    """Load saved derived values, a table of them, quantiles, or combined answers.
 
     Parameters
     ----------
     path : str or Path
-        The file that `save` of a derived value, of a table of them or of combined answers wrote.
+        The file that `save` of a derived value, of a table of them, of quantiles or of combined answers wrote.
     ledger : Session, Ledger, str or Path, optional
         The ledger that is said to have paid for both of two combined answers: each must be in it, in every part.
         Derived values hold no answer that a ledger could confirm.
 
     Returns
     -------
-    Derived, DerivedTable or Combined
+    Derived, DerivedTable, DerivedQuantile, DerivedQuantiles or Combined
         The saved object. A marginal comes back with its cells; other marginals are asked of the release.
 
     Raises

@@ -18,7 +18,7 @@ from dpviz.errors import DpvizError
 from dpviz.exact import Decay
 from dpviz.fitting import running_shares
 from dpviz.fitting.noises import transform_of
-from dpviz.fitting.running_shares import BinNoise, RunningShares
+from dpviz.fitting.running_shares import NoiseOfBins, RunningShares
 from dpviz.fitting.shares import FINE
 from dpviz.model.answers import Table
 from dpviz.model.derived import Derived, DerivedTable
@@ -70,13 +70,13 @@ def least_coverage(clamp: bool, band: Callable[[np.ndarray], RunningShares]) -> 
 
 
 def test_few_shares_hold_at_once_at_the_worst_truth_and_at_twice_the_level_they_do_not() -> None:
-    noise = BinNoise(NOISE, False, Fraction(0))
+    noise = NoiseOfBins(NOISE, False, Fraction(0))
     assert least_coverage(False, lambda counts: noise.band(counts, BETA)) >= 1 - BETA
     assert least_coverage(False, lambda counts: noise.band(counts, 2 * BETA)) < 1 - BETA
 
 
 def test_shares_of_clamped_counts_hold_at_once_at_the_worst_truth() -> None:
-    noise = BinNoise(NOISE, True, Fraction(0))
+    noise = NoiseOfBins(NOISE, True, Fraction(0))
     assert least_coverage(True, lambda counts: noise.band(counts, BETA)) >= 1 - BETA
 
 
@@ -101,7 +101,7 @@ def tail(noises: list[tuple[int, int, bool]], seen: int) -> float:
 def test_chernoffs_bound_rejects_no_share_that_its_law_does_not_and_few_less(clamp: bool) -> None:
     """Shares in sixteenths, so that the statistic has a lattice."""
     level, bins, rng = 1e-3, 30, np.random.default_rng(4)
-    noise = BinNoise(NOISE, clamp, Fraction(0))
+    noise = NoiseOfBins(NOISE, clamp, Fraction(0))
     number = np.arange(1, bins, dtype=np.float64)
     decided = {True: 0, False: 0}
     for most in (3, 12):
@@ -124,7 +124,7 @@ def test_a_clamped_bin_taken_for_a_plain_one_rejects_what_is_true() -> None:
     level, number, others = 1e-3, np.array([600.0]), np.array([1.0])
     part, rest = np.array([94.0]), np.array([40.0])
     plain, clamped = (
-        BinNoise(NOISE, clamp, Fraction(0))._by_each(part, rest, number, others, level)[0] for clamp in (False, True)
+        NoiseOfBins(NOISE, clamp, Fraction(0))._by_each(part, rest, number, others, level)[0] for clamp in (False, True)
     )
     assert clamped < 1 / 16 < plain
     far = [tail([(15, 600, clamp), (-1, 1, False)], 15 * 94 - 40) for clamp in (False, True)]

@@ -8,16 +8,17 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import DpvizError, ParameterError
+from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.fitting.inverted_tests import MOST_TRIED, by_halves, first_accepted, halvings
 from dpviz.model.answers import Table
-from dpviz.model.derived import Derived
+from dpviz.model.derived import Derived, saved
 from dpviz.model.laws.tree import NoisyTree
 from dpviz.model.quantiles import HALF, DerivedQuantile, DerivedQuantiles
 from dpviz.model.release import Release
@@ -307,3 +308,37 @@ def test_a_fact_lets_a_limited_answer_have_a_quantile() -> None:
         release.median()
     found = release.with_facts(most_bins=1).median()
     assert found.label == "3" and any("as declared" in remark for remark in found.remarks)
+
+
+# ---------------------------------------------------------------- saving
+
+
+def test_a_level_beyond_any_float_has_a_wide_interval_in_a_halved_tree() -> None:
+    release = drawn(dv.Domain.integers(0, 127, column="x"), dv.Tree(1), [x for x in range(128) for _ in range(9)])
+    rare, usual = (quantile(release, "1/2", beta) for beta in (Fraction(1, 10**400), BETA))
+    assert ends(rare)[0] < ends(usual)[0] <= ends(usual)[1] < ends(rare)[1]
+
+
+def test_quantiles_are_saved_and_loaded_alone_and_together(tmp_path: Path) -> None:
+    domain = dv.Domain.integers(1, 3, column="x", overflow=True)
+    release = drawn(domain, dv.Dense(5, clamp=False), [1] * 40 + [2] * 10 + [9] * 100)
+    alone, several = release.quantile("9/10"), release.quantile(["1/10", "1/3"], among=2)
+    assert isinstance(alone, DerivedQuantile) and isinstance(several, DerivedQuantiles)
+    assert alone.high is None  # an end without a number is kept as such
+    assert dv.load_derived(alone.save(tmp_path / "alone.json")) == alone
+    assert dv.load_derived(several.save(tmp_path / "several.json")) == several
+    with pytest.raises(ParameterError, match="JSON|json"):
+        alone.save(tmp_path / "alone.csv")
+
+
+def test_a_saved_quantile_with_a_part_of_another_kind_is_refused(tmp_path: Path) -> None:
+    found = drawn(dv.Domain.integers(0, 3, column="x"), dv.Dense(5), [1] * 40).median()
+    parts = found.to_json()
+    others = {"q": "2", "low": "x", "how": "guessed", "remarks": [1], "label": 3, "among": "two", "beta": "0"}
+    for name, other in others.items():
+        path = saved(tmp_path / f"{name}.json", {"quantiles": [{**parts, name: other}], "alone": True})
+        with pytest.raises(ReleaseFormat, match="must be what dpviz saved"):
+            dv.load_derived(path)
+    for body in ({"quantiles": []}, {"quantiles": [parts, parts], "alone": True}, {"quantiles": 3}):
+        with pytest.raises(ReleaseFormat, match="must be what dpviz saved"):
+            dv.load_derived(saved(tmp_path / "wrong.json", body))

@@ -14,7 +14,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure
 from dpviz.fitting.bands import largest_gap
 from dpviz.fitting.noises import Noise, Term
-from dpviz.fitting.running_shares import BinNoise
+from dpviz.fitting.running_shares import NoiseOfBins
 from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model.laws.count_noise import least
 from dpviz.model.linear import Ends, Kind, LinearError
@@ -38,9 +38,9 @@ class BinsError(SumError):
         return True
 
     @property
-    def bin_noise(self) -> BinNoise | None:
+    def bin_noise(self) -> NoiseOfBins | None:
         assert self.drawn is not None
-        return BinNoise(self.drawn, not self.certain, self.spare)
+        return NoiseOfBins(self.drawn, not self.certain, self.spare)
 
     def ends_between(
         self, last: LinearError, beta: Fraction, number: int
