@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dpviz.boundary import plain_arguments, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Number
 from dpviz.model.asking import MOST_ASKED, Askable
-from dpviz.model.cumulative import CumulativeShares
 from dpviz.model.derived import Among, Derived, DerivedTable
-from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of
-from dpviz.model.means import OrderedMeans
-from dpviz.model.quantiles import HALF, DerivedQuantile, DerivedQuantiles
+
+if TYPE_CHECKING:  # loaded once somebody asks for them
+    from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
 
 
 class OrderedAskable(Askable):
@@ -63,6 +64,9 @@ class OrderedAskable(Askable):
         >>> [found.label for found in draw.quantile(["1/4", "1/2"])]
         ['31', '31']
         """
+        from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of
+        from dpviz.model.quantiles import DerivedQuantiles
+
         asked = InvertedQuantiles(self._subject, beta, among, reader)
         if not isinstance(q, list):
             return asked.quantile(share_of(q))
@@ -107,6 +111,9 @@ class OrderedAskable(Askable):
         >>> lesson.draw(dv.Domain.integers(0, 99, column="age"), dv.Dense(1, clamp=False)).median().interval_text
         '31 to 35'
         """
+        from dpviz.model.inverted_quantiles import InvertedQuantiles
+        from dpviz.model.quantiles import HALF
+
         return InvertedQuantiles(self._subject, beta, among, reader).quantile(HALF)
 
     @plain_arguments
@@ -149,6 +156,8 @@ class OrderedAskable(Askable):
         >>> [share.what for share in draw.cumulative()][:2]
         ['visits: up to 0', 'visits: up to 1']
         """
+        from dpviz.model.cumulative import CumulativeShares
+
         return CumulativeShares(self._subject, beta, "one", reader).table()
 
     @plain_arguments
@@ -192,6 +201,8 @@ class OrderedAskable(Askable):
         >>> lesson.draw(dv.Domain.integers(0, 5, column="visits"), dv.Dense(1, clamp=False)).mean().kind
         'mean'
         """
+        from dpviz.model.means import OrderedMeans
+
         return OrderedMeans(self._subject, beta, among, reader).mean()
 
 
