@@ -42,7 +42,7 @@ HALVED = 22
 """Bisections of 0 to 1, for millionths."""
 
 FEW = 64
-"""So many shares at most are tested one by one, with the law of each."""
+"""The most shares that are tested one by one, with the law of each."""
 
 SLACK = 1e-9
 """More than floats lose of a sum of counts, in parts of it."""

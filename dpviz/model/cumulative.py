@@ -17,7 +17,7 @@ from dpviz.model.in_order import InOrder
 from dpviz.model.linear import NONE, Query
 
 MOST_TESTED: Final = 256
-"""So many bins at most are asked about where each takes a law of its own."""
+"""The most bins that are asked about where each takes a law of its own."""
 
 ALL: Final = Fraction(1)
 
