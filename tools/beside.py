@@ -123,6 +123,10 @@ def record(path: Path) -> None:
 
 
 def main(names: Sequence[str]) -> int:
+    known = {path.stem for path in pages()}
+    if unknown := sorted({*names} - known):
+        print(f"no page is called {', '.join(unknown)}; there are {', '.join(sorted(known))}", file=sys.stderr)
+        return 2
     for path in pages():
         if not names or path.stem in names:
             record(path)
