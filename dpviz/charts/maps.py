@@ -19,7 +19,7 @@ from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Palette, Theme, palett
 from dpviz.charts.words import capital, measured, often, reach, shortened, shown, spread, wrapped
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
-from dpviz.model.answers import Between
+from dpviz.model.answers import Enclosed
 from dpviz.model.answers.values import listed
 from dpviz.model.between import between
 from dpviz.model.derived import Derived
@@ -158,7 +158,7 @@ def _two(release: Release) -> str:
     return f"name two: columns=[{', '.join(map(quoted, names[:2]))}]"
 
 
-Cell: TypeAlias = tuple[int | Fraction | Between, Any, Any]
+Cell: TypeAlias = tuple[int | Fraction | Enclosed, Any, Any]
 """A value and the ends of its interval; None where one is open."""
 
 
@@ -191,7 +191,7 @@ class MapData:
     def values(self) -> list[float]:
         return [float(between(value).middle) * (100 if self.shares else 1) for value, _, _ in self.cells]
 
-    def told(self, value: int | Fraction | Between) -> str:
+    def told(self, value: int | Fraction | Enclosed) -> str:
         """A value as it is written in a cell."""
         return f"{float(between(value).middle):.1%}" if self.shares else _short(value)
 
@@ -472,7 +472,7 @@ def totals(cells: Sequence[Derived]) -> list[str]:
         low, high, value = cell.low, cell.high, cell.value
         if cell.counted is not None:
             found.append(f"{_short(value)}, {cell.interval_text}")
-        elif low is None or high is None or isinstance(value, Between):
+        elif low is None or high is None or isinstance(value, Enclosed):
             found.append(shown(value))
         elif high - value == value - low:
             found.append(f"{_short(value)} ±{reach(Fraction(value - low))}")
@@ -483,9 +483,9 @@ def totals(cells: Sequence[Derived]) -> list[str]:
     return found
 
 
-def _short(value: int | Fraction | Between) -> str:
+def _short(value: int | Fraction | Enclosed) -> str:
     """A value as it is written in a cell: of a fraction the nearest whole number."""
-    return shown(value) if isinstance(value, int | Between) else shown(round(value))
+    return shown(value) if isinstance(value, int | Enclosed) else shown(round(value))
 
 
 def _round(most: float) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import measured, often, shown
-from dpviz.model.answers import Axis, Between, Intervals
+from dpviz.model.answers import Axis, Enclosed, Intervals
 from dpviz.model.answers.values import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
@@ -104,7 +104,7 @@ class Counts:
     single: Ends | None = None
     together: Ends | None = None
     real: bool = True
-    fractions: Sequence[Fraction | Between] | None = None
+    fractions: Sequence[Fraction | Enclosed] | None = None
     told: Callable[[str], str] = str
     limited: bool = False
 
@@ -175,7 +175,7 @@ class Counts:
         closed = all(np.isfinite(ends.low).all() and np.isfinite(ends.high).all() for ends in (self.alone, self.among))
         return self.fractions is not None or not closed or self.limited
 
-    def exact(self, index: int) -> int | Fraction | Between:
+    def exact(self, index: int) -> int | Fraction | Enclosed:
         """One value as it was released."""
         return int(self.values[index]) if self.fractions is None else self.fractions[index]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability, text, whole
-from dpviz.model.answers import Answer, Between, Operand, Reading
+from dpviz.model.answers import Answer, Enclosed, Operand, Reading
 from dpviz.model.between import between
 from dpviz.model.derived import Among, Chance, Derived, DerivedKind, DerivedTable, Paid
 from dpviz.model.domain import each_of, one_of
@@ -68,7 +68,7 @@ class Subject(Protocol):
     @property
     def paid(self) -> tuple[Paid, ...]: ...
 
-    def value(self, query: Query, reader: str) -> Fraction | Between:
+    def value(self, query: Query, reader: str) -> Fraction | Enclosed:
         """The weighted sum of its values."""
         ...
 
@@ -419,7 +419,7 @@ def _named(row: Derived, name: str) -> Derived:
 class _Interval:
     """An interval before and after it is cut at public limits."""
 
-    value: Fraction | Between
+    value: Fraction | Enclosed
     low: Fraction | None
     high: Fraction | None
     how: How
@@ -798,7 +798,7 @@ class _Asked:
         gap = between(value).low
         rule = error.rule
         if gap <= 0 and not error.exact:
-            return Chance(Between(Fraction(1), Fraction(1)), "bound", "a difference that is not above 0 shows nothing")
+            return Chance(Enclosed(Fraction(1), Fraction(1)), "bound", "a difference that is not above 0 shows nothing")
         if self.among == "all":
             largest = (
                 error.largest_gap(length(self.subject.answer.all_points(self.subject.reading)), gap)
@@ -812,7 +812,7 @@ class _Asked:
                     "give among= the number of pairs",
                 )
             return Chance(
-                Between(*largest), "exact" if error.exact else "bound", f"the largest gap among all {self._noun}s"
+                Enclosed(*largest), "exact" if error.exact else "bound", f"the largest gap among all {self._noun}s"
             )
         found = error.pair(gap) if query.one_by_one else None
         rule = "the law of the difference of two noises" if found is not None else error.rule
@@ -822,8 +822,8 @@ class _Asked:
         number = 1 if self.among == "one" else self.among
         high = min(Fraction(1), number * found[1])
         if number > 1:
-            return Chance(Between(NONE, high), "bound", f"{rule}, times {number:,} pairs")
-        return Chance(Between(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
+            return Chance(Enclosed(NONE, high), "bound", f"{rule}, times {number:,} pairs")
+        return Chance(Enclosed(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
 
 
 def _marginal(
@@ -929,12 +929,12 @@ def _off(exact: bool, ends: tuple[Quantile | None, Quantile | None]) -> Fraction
     return max(errors) if exact and errors and any(errors) else None
 
 
-def ratio(part: Between, total: Between) -> Fraction | Between:
+def ratio(part: Enclosed, total: Enclosed) -> Fraction | Enclosed:
     """The share of the values, as it is: it may lie outside 0 to 1."""
     if total.low <= 0:
-        return NONE if total.high <= 0 else Between(NONE, Fraction(1))
+        return NONE if total.high <= 0 else Enclosed(NONE, Fraction(1))
     ends = [one / other for one in (part.low, part.high) for other in (total.low, total.high)]
-    return Between(min(ends), max(ends)) if min(ends) < max(ends) else ends[0]
+    return Enclosed(min(ends), max(ends)) if min(ends) < max(ends) else ends[0]
 
 
 def _run(points: list[Any]) -> Sequence[Any]:

@@ -15,12 +15,12 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class Enclosed:
     """A value that was read from what was drawn and lies between two fractions, both ends included.
 
     Nothing about it is uncertain but its digits: how far it is from the truth is what intervals are for.
 
-    >>> Between(Fraction(7, 5), Fraction(3, 2))
+    >>> Enclosed(Fraction(7, 5), Fraction(3, 2))
     between 1.4 and 1.5
     """
 
@@ -54,14 +54,14 @@ class Between:
         return "between {} and {}".format(*self.ends)
 
 
-def between(value: int | Fraction | Between) -> Between:
+def between(value: int | Fraction | Enclosed) -> Enclosed:
     """Any released value as an enclosure: a number is one by itself."""
-    return value if isinstance(value, Between) else Between(Fraction(value), Fraction(value))
+    return value if isinstance(value, Enclosed) else Enclosed(Fraction(value), Fraction(value))
 
 
 def is_enclosed(values: Sequence[object]) -> bool:
     """Whether any of these values is known by an enclosure only."""
-    return any(isinstance(value, Between) for value in values)
+    return any(isinstance(value, Enclosed) for value in values)
 
 
 protect_module(vars())

@@ -13,7 +13,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, Number, probability, text
 from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import Quantile
-from dpviz.model.answers import Answer, Axis, Between, Reading
+from dpviz.model.answers import Answer, Axis, Enclosed, Reading
 from dpviz.model.answers.values import plus
 from dpviz.model.asking import Subject, ask
 from dpviz.model.between import between
@@ -475,7 +475,7 @@ class BothAnswers:
         weight = (mine / (mine + theirs)).limit_denominator(FINEST)
         return weight, 1 - weight
 
-    def value(self, query: Query, reader: str) -> Fraction | Between:
+    def value(self, query: Query, reader: str) -> Fraction | Enclosed:
         mine, theirs = self._weights(query, reader)
         weighted = plus(Fraction(0), self.first.value(query, reader), mine)
         return plus(weighted, self.second.value(query, reader), theirs)
@@ -497,7 +497,7 @@ class BothAnswers:
         together = Query.of(*first.parts, *second.parts)
         mine, theirs = self._weights(together, reader)
 
-        def value(query: Query) -> Fraction | Between:
+        def value(query: Query) -> Fraction | Enclosed:
             weighted = plus(Fraction(0), self.first.value(query, reader), mine)
             return plus(weighted, self.second.value(query, reader), theirs)
 
@@ -550,7 +550,7 @@ class CommonError(LinearError):
     Where they have nothing in common, which happens beta of the time at most, what spans both is given.
     """
 
-    values: tuple[Fraction | Between, Fraction | Between]
+    values: tuple[Fraction | Enclosed, Fraction | Enclosed]
     errors: tuple[LinearError, LinearError]
     weights: tuple[Fraction, Fraction]
 

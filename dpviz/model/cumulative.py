@@ -11,7 +11,7 @@ from typing import Final
 from dpviz.boundary import protect_module
 from dpviz.exact import ceil_to, floor_to
 from dpviz.model.asking import FINE, MOST_ASKED, RATIO, ratio
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.in_order import InOrder
 from dpviz.model.linear import NONE, Query
@@ -34,7 +34,7 @@ class _Band:
     """
 
     places: Sequence[int]
-    shares: Sequence[Fraction | Between]
+    shares: Sequence[Fraction | Enclosed]
     low: Sequence[Fraction]
     high: Sequence[Fraction]
     rule: str
@@ -59,7 +59,7 @@ class CumulativeShares(InOrder):
     def _share(
         self,
         place: int,
-        share: Fraction | Between,
+        share: Fraction | Enclosed,
         low: Fraction,
         high: Fraction,
         rule: str,

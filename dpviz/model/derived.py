@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 from dpviz import files
 from dpviz.boundary import plain_arguments, protect_module, single_arguments
 from dpviz.exact import place, text
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.error import How
 from dpviz.model.limited import LEFT_OUT, WITHIN
 from dpviz.model.linear import Bias
@@ -116,7 +116,7 @@ class Derived:
         The kind of question.
     what : str
         The bins that the value is about, in words.
-    value : Fraction or Between
+    value : Fraction or Enclosed
         The value, or two fractions that enclose it; of a comparison the difference.
     low, high : Fraction or None
         The ends of the interval for what was asked, both inside; None where an end is open.
@@ -163,7 +163,7 @@ class Derived:
 
     kind: DerivedKind
     what: str
-    value: Fraction | Between
+    value: Fraction | Enclosed
     low: Fraction | None
     high: Fraction | None
     how: How
@@ -236,7 +236,7 @@ class Derived:
     @property
     def value_text(self) -> str:
         """The value for reading: as it is, or rounded to a tenth of its interval at most, and at most a thousandth."""
-        exact = self.value.low if isinstance(self.value, Between) and self.value.low == self.value.high else self.value
+        exact = self.value.low if isinstance(self.value, Enclosed) and self.value.low == self.value.high else self.value
         if not isinstance(exact, Fraction) or "/" not in text(exact):
             return shown(exact)
         unit = Fraction(1, 1000)
@@ -309,7 +309,7 @@ class Derived:
         return {
             "kind": self.kind,
             "what": self.what,
-            "value": [text(value.low), text(value.high)] if isinstance(value, Between) else text(value),
+            "value": [text(value.low), text(value.high)] if isinstance(value, Enclosed) else text(value),
             "low": _text(self.low),
             "high": _text(self.high),
             "how": self.how,
@@ -333,7 +333,7 @@ class Derived:
     def columns(self) -> dict[str, Any]:
         """One row of a frame."""
         value = {"value": self.value}
-        if isinstance(self.value, Between):
+        if isinstance(self.value, Enclosed):
             value = {"value": self.value.middle, "value_low": self.value.low, "value_high": self.value.high}
         found = {"what": self.what, **value, "low": self.low, "high": self.high}
         if self.counted is not None:
@@ -433,7 +433,7 @@ class Chance:
     value  what encloses it; of a bound, its upper end is what is proved
     """
 
-    value: Between
+    value: Enclosed
     how: How
     rule: str
 
@@ -632,9 +632,9 @@ def _text(number: Fraction | None) -> str | None:
     return None if number is None else text(number)
 
 
-def _number(number: Fraction | Between) -> str:
+def _number(number: Fraction | Enclosed) -> str:
     """A number for reading: one with no finite decimal to three places."""
-    exact = number.low if isinstance(number, Between) and number.low == number.high else number
+    exact = number.low if isinstance(number, Enclosed) and number.low == number.high else number
     if isinstance(exact, Fraction) and "/" in text(exact):
         return f"about {shown(round(exact, 3))}"
     return shown(exact)

@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ReleaseFormat
 from dpviz.exact import probability, whole
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.derived import FORMAT, VERSION, Among, Chance, Derived, DerivedKind, DerivedTable, Ends, Paid
 from dpviz.model.domain import Domain
 from dpviz.model.error import How
@@ -95,7 +95,7 @@ def _derived(data: Mapping[str, Any]) -> Derived:
     return Derived(
         kind=_one_of(data["kind"], get_args(DerivedKind)),
         what=_text(data["what"]),
-        value=Between(*map(_number, value)) if isinstance(value, list) else _number(value),
+        value=Enclosed(*map(_number, value)) if isinstance(value, list) else _number(value),
         low=low,
         high=high,
         how=_one_of(data["how"], get_args(How)),
@@ -159,7 +159,7 @@ def _paid(data: Mapping[str, Any]) -> Paid:
 
 
 def _chance(data: Mapping[str, Any]) -> Chance:
-    value = Between(_number(data["low"]), _number(data["high"]))
+    value = Enclosed(_number(data["low"]), _number(data["high"]))
     return Chance(value, _one_of(data["how"], get_args(How)), _text(data["rule"]))
 
 

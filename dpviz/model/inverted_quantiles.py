@@ -23,7 +23,7 @@ from dpviz.exact import probability
 from dpviz.fitting.inverted_tests import Reached, by_halves, first_accepted, halvings
 from dpviz.fitting.sums import Quantile
 from dpviz.model.asking import Subject
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 from dpviz.model.error import How
 from dpviz.model.in_order import InOrder
 from dpviz.model.linear import LinearError, Query
@@ -125,7 +125,7 @@ class _Inverted:
         middle = first + place + 1
         return Query.of((range(first, middle), 1 - self.q), (range(middle, stop), -self.q))
 
-    def value_at(self, place: int) -> Between:
+    def value_at(self, place: int) -> Enclosed:
         """Of the query, as it was released."""
         if self.counts is None:
             return between(self.subject.value(self.query_at(place), self.reader))
@@ -228,7 +228,7 @@ class _Inverted:
     def _every(self) -> Query:
         return Query.of((self.bins, 1))
 
-    def _values(self, low: int, high: int) -> Sequence[tuple[int, Between]]:
+    def _values(self, low: int, high: int) -> Sequence[tuple[int, Enclosed]]:
         """The values of some queries from one bin to another: all, or those on the way to a change of sign."""
         if high - low <= WALKED:
             return [(place, self.value_at(place)) for place in range(low, high + 1)]

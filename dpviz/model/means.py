@@ -18,7 +18,7 @@ from dpviz.exact import ceil_to, floor_to, text
 from dpviz.fitting.shares import Pair, shares_of_pair
 from dpviz.fitting.sums import NoiseSum
 from dpviz.model.asking import FINE, RATIO, ratio
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 from dpviz.model.derived import Derived
 from dpviz.model.error import How
 from dpviz.model.in_order import InOrder
@@ -98,14 +98,14 @@ class OrderedMeans(InOrder):
 
     # ------------------------------------------------------------ one assignment of numbers to bins
 
-    def _value(self, numbers: Sequence[Fraction]) -> Fraction | Between:
+    def _value(self, numbers: Sequence[Fraction]) -> Fraction | Enclosed:
         first, width = numbers[0], numbers[-1] - numbers[0]
         if not width:
             return first
         seen = between(self.subject.value(self._weighed(numbers, Fraction(1), NONE), self.reader))
         share = between(ratio(seen, between(self.subject.value(self.every, self.reader))))
         low, high = first + width * share.low, first + width * share.high
-        return low if low == high else Between(low, high)
+        return low if low == high else Enclosed(low, high)
 
     def _weighed(self, numbers: Sequence[Fraction], x: Fraction, y: Fraction) -> Query:
         """x A + y B."""

@@ -22,7 +22,7 @@ from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, s
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
 from dpviz.model import binary
-from dpviz.model.answers import Answer, Axis, Between, Intervals, Listing, Reading
+from dpviz.model.answers import Answer, Axis, Enclosed, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
 from dpviz.model.answers.values import listed, value_columns
 from dpviz.model.asking import Subject
@@ -354,7 +354,7 @@ class Release(OrderedAskable):
 
     @property
     def values(self) -> list[Any]:
-        """The released values, in the order of `labels`: whole numbers, fractions, or `Between` two fractions."""
+        """The released values, in the order of `labels`: whole numbers, fractions, or `Enclosed` by two fractions."""
         return listed(self.shown)
 
     @property
@@ -516,13 +516,13 @@ class Release(OrderedAskable):
         return self.listing.ended
 
     @plain_arguments
-    def __getitem__(self, label: object) -> int | Fraction | Between:
+    def __getitem__(self, label: object) -> int | Fraction | Enclosed:
         """The released value of one bin, free. Counts that are not shown read 0."""
-        value: int | Fraction | Between = listed(self._read([self._point(label)]))[0]
+        value: int | Fraction | Enclosed = listed(self._read([self._point(label)]))[0]
         return value
 
     @plain_arguments
-    def value(self, label: object, reader: str = "") -> int | Fraction | Between:
+    def value(self, label: object, reader: str = "") -> int | Fraction | Enclosed:
         """Read the released value of one bin, free.
 
         Parameters
@@ -534,8 +534,8 @@ class Release(OrderedAskable):
 
         Returns
         -------
-        int, Fraction or Between
-            The value; `Between` two fractions where it is no fraction. A bin that is not shown reads 0.
+        int, Fraction or Enclosed
+            The value; `Enclosed` by two fractions where it is no fraction. A bin that is not shown reads 0.
 
         Raises
         ------
@@ -546,7 +546,7 @@ class Release(OrderedAskable):
         ReleaseFormat
             If the answer has no values.
         """
-        value: int | Fraction | Between = listed(self._read([self._point(label)], reader))[0]
+        value: int | Fraction | Enclosed = listed(self._read([self._point(label)], reader))[0]
         return value
 
     @plain_arguments
@@ -563,7 +563,7 @@ class Release(OrderedAskable):
         Returns
         -------
         array or list
-            The values in the order of the labels: whole numbers as an array, others as fractions or `Between`.
+            The values in the order of the labels: whole numbers as an array, others as fractions or `Enclosed`.
 
         Raises
         ------
@@ -990,7 +990,7 @@ class PaidAnswer:
     def paid(self) -> tuple[Paid, ...]:
         return (self.release.paid,)
 
-    def value(self, query: Query, reader: str) -> Fraction | Between:
+    def value(self, query: Query, reader: str) -> Fraction | Enclosed:
         return self.answer.weighted_sum(self.reading, query, reader)
 
     def error(self, query: Query, reader: str) -> LinearError:

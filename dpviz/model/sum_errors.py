@@ -13,7 +13,7 @@ from dpviz.exact import Enclosure, ceil_to, place
 from dpviz.fitting.noises import Noises, Term
 from dpviz.fitting.shares import Pair
 from dpviz.fitting.sums import NoiseSum, Quantile
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import NONE, UNBIASED, Bias, Ends, LinearError, Query
 
@@ -161,14 +161,14 @@ class WorstError(LinearError):
 def pair_of(
     first: Query,
     second: Query,
-    value: Callable[[Query], Fraction | Between],
+    value: Callable[[Query], Fraction | Enclosed],
     error: Callable[[Query], LinearError],
 ) -> Pair | None:
     """Two linear questions without a point in common as a pair of noisy sums; None where a law or a value of theirs is
     not known exactly."""
     values = [value(query) for query in (first, second)]
     known = all(error(query).distribution is not None for query in (first, second))
-    if not known or any(isinstance(one, Between) for one in values):
+    if not known or any(isinstance(one, Enclosed) for one in values):
         return None
 
     def law(x: Fraction, y: Fraction) -> NoiseSum:

@@ -9,7 +9,7 @@ from typing import Final
 
 from dpviz.boundary import protect_module
 from dpviz.exact import ceil_to, place, text
-from dpviz.model.between import DIGITS, Between, between
+from dpviz.model.between import DIGITS, Enclosed, between
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def shown(number: int | Fraction | Between) -> str:
+def shown(number: int | Fraction | Enclosed) -> str:
     """A number for reading: thousands with commas, a true minus sign. Of an enclosure both ends, in a few digits.
 
     A fraction that takes more digits than anybody reads is rounded to six of them, and says so.
 
-    >>> shown(6293), shown(-1), shown(Fraction(1, 4)), shown(Between(Fraction(7, 5), Fraction(3, 2)))
+    >>> shown(6293), shown(-1), shown(Fraction(1, 4)), shown(Enclosed(Fraction(7, 5), Fraction(3, 2)))
     ('6,293', '−1', '0.25', 'between 1.4 and 1.5')
     >>> shown(Fraction(-1, 3)), shown(Fraction(-59386476235, 7488368))
     ('−1/3', '≈ −7,930.5')

@@ -16,7 +16,7 @@ from dpviz.errors import DomainError, Forbidden, ReleaseFormat
 from dpviz.exact import ceil_to, place, text, whole
 from dpviz.model.answers import Operand
 from dpviz.model.asking import Picked, Subject, added, compared
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 from dpviz.model.combination import BothAnswers, combine
 from dpviz.model.derived import Derived
 from dpviz.model.release import PaidAnswer, Release
@@ -97,7 +97,7 @@ def _limited(derived: Derived) -> Body:
     return {"limits": derived.limits, "counted": {"low": low, "high": high}}
 
 
-def _chance(value: Between) -> str:
+def _chance(value: Enclosed) -> str:
     """A p-value, rounded up to three digits; one that is smaller than anybody reads, to the least that is told."""
     chance = max(value.high, LEAST)
     return text(ceil_to(chance, min(Fraction(1), place(chance, 3))))

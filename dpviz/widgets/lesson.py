@@ -19,7 +19,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
 from dpviz.model.answers.reading import Among, Ends, Intervals, Values
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.error import BETAS
 
 if TYPE_CHECKING:
@@ -195,8 +195,8 @@ def _listed(values: Values | Ends) -> Sequence[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def _middle(value: int | Fraction | Between) -> int | Fraction:
-    return value.middle if isinstance(value, Between) else value
+def _middle(value: int | Fraction | Enclosed) -> int | Fraction:
+    return value.middle if isinstance(value, Enclosed) else value
 
 
 def _least(values: Sequence[Any]) -> Any:

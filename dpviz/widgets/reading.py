@@ -11,7 +11,7 @@ import numpy as np
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError, Forbidden, ReleaseFormat, short
 from dpviz.exact import text
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 
 if TYPE_CHECKING:
     from dpviz.model.release import Release
@@ -50,7 +50,7 @@ def read_points(
     ]
 
 
-def _value(value: int | Fraction | Between) -> dict[str, str]:
+def _value(value: int | Fraction | Enclosed) -> dict[str, str]:
     """A released value as exact text; of an enclosure its middle, and both its ends."""
     enclosed = between(value)
     if enclosed.low == enclosed.high:

@@ -24,7 +24,7 @@ from dpviz.fitting.noises import Term
 from dpviz.fitting.sums import NoiseSum
 from dpviz.fitting.tree import Design, Shape
 from dpviz.mechanisms.tree import TreeBound, TreeSpread, best_branching
-from dpviz.model.answers import Answer, Between, Packed, Ranges, Reading
+from dpviz.model.answers import Answer, Enclosed, Packed, Ranges, Reading
 from dpviz.model.answers import from_json as answer_from_json
 from dpviz.model.answers.ranges import ABOUT, asked, segments
 from dpviz.model.between import between
@@ -308,11 +308,12 @@ def test_what_is_never_negative_is_so_and_says_its_bias() -> None:
     assert whole.min() == 0 and whole.sum() == answer.read(known, [(0, 39)], "nonnegative whole")[0]
     assert answer.read(known, [(3, 17)], "nonnegative whole")[0] == whole[3:18].sum()
     near = [
-        ends if isinstance(ends, Between) else Between(ends, ends) for ends in answer.read(known, reader="nonnegative")
+        ends if isinstance(ends, Enclosed) else Enclosed(ends, ends)
+        for ends in answer.read(known, reader="nonnegative")
     ]
     (low, high), total = (near[30].low, near[30].high), answer.read(known, [(0, 39)], "nonnegative")[0]
     assert all(end.low >= 0 for end in near) and high - low < Fraction(1, 10**6)
-    assert isinstance(total, Between) and total.low <= sum(end.high for end in near)
+    assert isinstance(total, Enclosed) and total.low <= sum(end.high for end in near)
     assert sum(end.low for end in near) <= total.high
     leaves = answer.read(known, reader="zeroed leaves")
     by_leaf, by_subtree = (answer.read(known, [(0, 39)], f"zeroed {way}")[0] for way in ("leaves", "subtrees"))

@@ -13,7 +13,7 @@ from typing import ClassVar
 import dpviz as dv
 from dpviz.exact import root_bounds, text
 from dpviz.mechanisms.dense import Dense
-from dpviz.model.answers import Answer, Between, Intervals, Reading, View
+from dpviz.model.answers import Answer, Enclosed, Intervals, Reading, View
 from dpviz.model.answers.reading import Among, Points
 from dpviz.model.between import between
 from dpviz.model.question import Question
@@ -33,9 +33,9 @@ class PairRoots(PairMeans):
 
     def read(  # type: ignore[override]
         self, reading: Reading, points: Points = None, reader: str = ""
-    ) -> list[Fraction | Between]:
+    ) -> list[Fraction | Enclosed]:
         ends = [root_bounds(max(Fraction(0), mean), PRECISION) for mean in self.picked(self.means, points)]
-        return [low if low == high else Between(low, high) for low, high in ends]
+        return [low if low == high else Enclosed(low, high) for low, high in ends]
 
     def intervals(
         self, reading: Reading, beta: Fraction, among: Among = "one", points: Points = None, reader: str = ""

@@ -15,7 +15,7 @@ from dpviz.charts import tables
 from dpviz.charts.picture import picture
 from dpviz.charts.words import shown
 from dpviz.model import answers
-from dpviz.model.answers import Between
+from dpviz.model.answers import Enclosed
 from dpviz.model.answers.values import around
 from dpviz.model.error import ErrorValue
 from dpviz.widgets.reading import read_points
@@ -41,7 +41,7 @@ def drawn(session: dv.Session) -> dv.Release:
     """A release with a root that is no fraction."""
     for key in "abcdefgh":
         release = session.release(BINS, Roots(epsilon=2), key=key)
-        if isinstance(release.values[0], Between):
+        if isinstance(release.values[0], Enclosed):
             return release
     raise AssertionError("eight sums that are twice a square, one after the other")
 
@@ -57,7 +57,7 @@ def means(release: dv.Release) -> list[Fraction]:
 def test_each_value_lies_between_two_fractions_that_enclose_the_root(session: dv.Session, tmp_path: Path) -> None:
     release = drawn(session)
     for value, mean in zip(release.values, means(release), strict=True):
-        if isinstance(value, Between):
+        if isinstance(value, Enclosed):
             assert value.low**2 < mean < value.high**2 and value.high - value.low < Fraction(1, 10**4)
             assert value.low < value.middle < value.high and float(value) == pytest.approx(float(mean) ** 0.5)
         else:
@@ -100,7 +100,7 @@ def test_tables_charts_and_pages_write_the_enclosure(session: dv.Session, tmp_pa
 
 
 def test_an_error_bar_is_laid_around_the_enclosure() -> None:
-    values = [Between(Fraction(1), Fraction(2)), Fraction(7)]
+    values = [Enclosed(Fraction(1), Fraction(2)), Fraction(7)]
     intervals = around(values, ErrorValue(Fraction(1, 2), "exact", "a rule"), (0, 7))
     assert intervals.low == [Fraction(1, 2), Fraction(13, 2)] and intervals.high == [Fraction(5, 2), 7]
 
@@ -116,11 +116,11 @@ def test_an_error_bar_is_laid_around_the_enclosure() -> None:
     ],
 )
 def test_an_enclosure_is_written_in_a_few_digits_rounded_outward(low: str, high: str, words: str) -> None:
-    value = Between(Fraction(low), Fraction(high))
+    value = Enclosed(Fraction(low), Fraction(high))
     assert shown(value) == words
     assert Fraction(value.ends[0]) <= value.low and value.high <= Fraction(value.ends[1])
 
 
 def test_the_ends_of_an_enclosure_are_in_order() -> None:
     with pytest.raises(dv.errors.ParameterError, match="in order"):
-        Between(Fraction(1), Fraction(0))
+        Enclosed(Fraction(1), Fraction(0))

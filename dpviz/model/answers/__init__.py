@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.model.answers.base import SHAPES, Answer, from_json, register, unpacked, unregister
 from dpviz.model.answers.reading import Axis, Intervals, Listing, Operand, Packed, Reading, View
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.names import absent
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ __all__ = [
     "AdditiveCounts",
     "Answer",
     "Axis",
-    "Between",
     "Buckets",
     "Chosen",
     "CompactTable",
     "Draws",
+    "Enclosed",
     "Grouped",
     "Intervals",
     "KeyBound",

@@ -13,7 +13,7 @@ from dpviz.errors import DomainError, short
 from dpviz.model.answers.base import Answer
 from dpviz.model.answers.reading import BETWEEN, Operand, Reading
 from dpviz.model.answers.values import fractions_sum, plus, whole_sum
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import AllKeys, Query, length
 
@@ -44,7 +44,7 @@ class AdditiveCounts(Answer):
     def query_point(self, reading: Reading, label: object) -> Any:
         return self.point(reading, label)
 
-    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
         return added_up(self, reading, query, reader)
 
     def has_ordered_points(self, reading: Reading) -> bool:
@@ -140,9 +140,9 @@ def law_bars(reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, Error
     return error.shown(beta) or error.one_bin(beta), error.all_bins(beta)
 
 
-def added_up(answer: Answer, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+def added_up(answer: Answer, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
     """`weighted_sum`, from reading every point."""
-    total: Fraction | Between = Fraction(0)
+    total: Fraction | Enclosed = Fraction(0)
     for points, weight in query.parts:
         values = answer.read(reading, list(points), reader)
         total = plus(total, whole_sum(values) if isinstance(values, np.ndarray) else fractions_sum(values), weight)

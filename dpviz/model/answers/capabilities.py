@@ -29,7 +29,7 @@ from dpviz.model.answers.reading import (
     View,
 )
 from dpviz.model.answers.values import around
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue
 from dpviz.model.linear import Query
@@ -130,7 +130,7 @@ class AnswerValues(Refusing):
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         """The values of these points, or of rows in order. Free: what was drawn is post-processed.
 
-        A value that is no fraction is given as a `Between`: the two fractions that enclose it. Tables and charts write
+        A value that is no fraction is given as a `Enclosed`: the two fractions that enclose it. Tables and charts write
         both, a frame has them as `value_low` and `value_high`, and pictures draw the middle.
 
         reader  one of `readers`; left out, the first
@@ -207,7 +207,7 @@ class LinearQueries(Refusing):
         """A point of a sum in words."""
         self._refuse_sums()
 
-    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
         """The sum of the values of a query's points, times their weights, exactly. Free.
 
         Only where values are counts of their points, with the error that the law says of them, do they add up.

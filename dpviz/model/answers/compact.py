@@ -20,7 +20,7 @@ from dpviz.model.answers.additive import AdditiveCounts, added_up
 from dpviz.model.answers.base import register
 from dpviz.model.answers.pictures import columns_of, look_ups_view
 from dpviz.model.answers.reading import Axis, Packed, Points, Reading, View
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from dpviz.noise.empty_bin import EmptyBin
@@ -175,7 +175,7 @@ class CompactTable(AdditiveCounts):
         self._reader(reader)
         return self.rows(reading) if points is None or isinstance(points, slice) else self.many(points)
 
-    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
         """Each bin of a sum is read by itself."""
         if query.size > MOST_READ:
             self._refuse(

@@ -37,7 +37,7 @@ from dpviz.model.answers.reading import (
     View,
 )
 from dpviz.model.answers.values import around, plus, rows_or
-from dpviz.model.between import Between, between
+from dpviz.model.between import Enclosed, between
 from dpviz.model.error import SURENESS, ErrorModel, ErrorValue
 from dpviz.model.linear import Query
 from dpviz.model.question import Question
@@ -190,7 +190,7 @@ class Ranges(AdditiveCounts):
         kept = self._zeroed.kept[0].tolist()
         return [value if stays else Fraction(0) for value, stays in zip(self._fitted, kept, strict=False)]
 
-    def _range(self, reader: str, low: int, high: int) -> int | Fraction | Between:
+    def _range(self, reader: str, low: int, high: int) -> int | Fraction | Enclosed:
         """The value of one range, both ends included, without fitting the rest where that can be."""
         match reader:
             case "fitted":
@@ -235,7 +235,7 @@ class Ranges(AdditiveCounts):
         values = [self._range(reader, low, high) for low, high in self._spans(points)]
         if reader in ("subtrees", "leaves", "nonnegative whole", "zeroed leaves"):
             return np.array(values, dtype=np.int64)
-        return [value if isinstance(value, Between) else Fraction(value) for value in values]
+        return [value if isinstance(value, Enclosed) else Fraction(value) for value in values]
 
     def query_point(self, reading: Reading, label: object) -> int:
         """The row of one label: a sum is over bins, and a range of them is asked for by its ends."""
@@ -244,15 +244,15 @@ class Ranges(AdditiveCounts):
     def points_of_range(self, reading: Reading, labels: range) -> range | None:
         return reading.question.domain.run(labels)
 
-    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Between:
+    def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
         """Bins that lie side by side with one weight are read as one range."""
         reader, pieces = self._reader(reader), pieces_of(query)
         if reader == "fitted":
             return self.fit.query(pieces)
-        total: Fraction | Between = Fraction(0)
+        total: Fraction | Enclosed = Fraction(0)
         for low, high, weight in pieces:
             value = self._range(reader, low, high)
-            total = plus(total, value if isinstance(value, Between) else Fraction(value), Fraction(weight))
+            total = plus(total, value if isinstance(value, Enclosed) else Fraction(value), Fraction(weight))
         return total
 
     def bars(self, reading: Reading, beta: Fraction) -> tuple[ErrorValue | None, ErrorValue | None]:
@@ -450,10 +450,10 @@ def _each_around(values: Values, bars: Sequence[ErrorValue]) -> Intervals:
     return Intervals(low, high, how, rule)  # type: ignore[arg-type]
 
 
-def _enclosed(value: float, error: float) -> Fraction | Between:
+def _enclosed(value: float, error: float) -> Fraction | Enclosed:
     """A float that is off by at most an error, of something that is not negative."""
     low, high = max(Fraction(0), Fraction(value) - Fraction(error)), Fraction(value) + Fraction(error)
-    return low if low == high else Between(low, high)
+    return low if low == high else Enclosed(low, high)
 
 
 protect_module(vars())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
-from dpviz.model.between import Between
+from dpviz.model.between import Enclosed
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorModel, How
 from dpviz.model.limited import Limited
@@ -24,7 +24,7 @@ from dpviz.privacy.unit import Unit
 Among: TypeAlias = Literal["one", "all"]
 """The event that an interval holds for: one point that was picked before looking, or all points at once."""
 
-Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction | Between]
+Values: TypeAlias = NDArray[np.int64] | Sequence[Fraction | Enclosed]
 """Released values: whole numbers as an array, others as fractions, or each between two where it is no fraction."""
 
 Points: TypeAlias = Sequence[Any] | slice | None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import DomainError
 from dpviz.model.answers.reading import Intervals, Points, Values
-from dpviz.model.between import Between, between, is_enclosed
+from dpviz.model.between import Enclosed, between, is_enclosed
 from dpviz.model.error import ErrorValue
 
 
@@ -22,21 +22,21 @@ def whole_sum(values: NDArray[np.int64]) -> Fraction:
     return Fraction((int(high.sum()) << 32) + int(low.sum()))
 
 
-def fractions_sum(values: Sequence[Fraction | Between]) -> Fraction | Between:
+def fractions_sum(values: Sequence[Fraction | Enclosed]) -> Fraction | Enclosed:
     """The sum of fractions, or of enclosures."""
-    total: Fraction | Between = Fraction(0)
+    total: Fraction | Enclosed = Fraction(0)
     for value in values:
         total = plus(total, value, Fraction(1))
     return total
 
 
-def plus(first: Fraction | Between, second: Fraction | Between, weight: Fraction) -> Fraction | Between:
+def plus(first: Fraction | Enclosed, second: Fraction | Enclosed, weight: Fraction) -> Fraction | Enclosed:
     """The first plus so many times the second."""
-    if not isinstance(first, Between) and not isinstance(second, Between):
+    if not isinstance(first, Enclosed) and not isinstance(second, Enclosed):
         return first + weight * second
     one, other = between(first), between(second)
     low, high = sorted((weight * other.low, weight * other.high))
-    return Between(one.low + low, one.high + high)
+    return Enclosed(one.low + low, one.high + high)
 
 
 def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]) -> Intervals:
@@ -63,7 +63,7 @@ def around(values: Values, bar: ErrorValue, clamp: tuple[int | None, int | None]
 
 
 def _around_fractions(
-    values: Sequence[Fraction | Between], bar: ErrorValue, clamp: tuple[int | None, int | None]
+    values: Sequence[Fraction | Enclosed], bar: ErrorValue, clamp: tuple[int | None, int | None]
 ) -> Intervals:
     least, most = clamp
     low = [between(value).low - bar.value for value in values]
