@@ -5,12 +5,20 @@ was fixed beforehand. Amounts are whole numbers of steps of one grid, so sums ar
 
 basic   epsilons and deltas add up. Source: Rogers, Roth, Ullman, Vadhan 2016, Theorem 5.1.
 zcdp    approximate zero-concentrated DP. Each answer books rho, delta and a shift; each sum stays below a cap of its
-        own, fixed when the budget (E, D) is opened: D/2 for delta, E/1000 for the shift, and for rho the most with
-        rho + 2 sqrt(rho ln(2/D)) <= E - E/1000. All answers together are then (E, D)-DP. Source: Whitehouse, Ramdas,
-        Rogers, Wu 2023, Theorem 1 (the filter, with delta); Feldman, Zrnic 2021 (without); Bun, Steinke 2016,
-        Propositions 1.3 and 1.4 and Section 8 (what is booked). The shift is what agreeing on a domain adds: where each
-        likelihood ratio lies within e^shift of that of a zero-concentrated mechanism, that of all answers lies within
-        e^(sum of shifts), on every path of choices.
+        own, fixed when the budget (E, D) is opened: D/2 for delta, E/1000 for the shift, and for rho the most that a
+        conversion proves to be (E - E/1000, D/2)-DP (`privacy/concentrated.py`: Canonne, Kamath, Steinke 2020, at an
+        order that follows from E and D alone). All answers together are then (E, D)-DP. Source: Whitehouse, Ramdas,
+        Rogers, Wu 2023, Theorem 1 (the filter, with delta); Feldman, Zrnic 2021 (without). A pure answer books the rho
+        of its noise where that is known, else epsilon tanh(epsilon/2). The shift is what agreeing on a domain adds:
+        where each likelihood ratio lies within e^shift of that of a zero-concentrated mechanism, that of all answers
+        lies within e^(sum of shifts), on every path of choices.
+
+A filter promises its total, (E, D), whatever is asked. The rho that is spent so far is no promise by itself: how much
+was spent depends on answers. It would be one for a budget whose cap had been that rho from the start.
+
+Budgets that name no conversion are of ledgers from before there were two: their cap is the most with rho + 2 sqrt(rho
+ln(2/D)) <= E - E/1000, and their pure answers book epsilon^2/2 (Bun, Steinke 2016, Propositions 1.3 and 1.4 and Section
+8). They go on so. An entry says its own rho in every budget with a conversion; one that says none books epsilon^2/2.
 
 A sub-session stays open while other answers are paid for, and an analyst may go to and fro between them. Under basic,
 what filters single answers in epsilon and delta filters interactive mechanisms, however their questions interleave.
@@ -29,7 +37,8 @@ from typing import Any, Literal, get_args
 
 from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
-from dpviz.exact import Number, floor_to, log_bounds, positive, probability, root_bounds, text, typed
+from dpviz.exact import Number, positive, probability, text, typed
+from dpviz.privacy.concentrated import SINGLE_STEP, pure_rho, rho_within, rho_within_earlier, single
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
@@ -37,6 +46,10 @@ from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
 
 Filter = Literal["basic", "zcdp"]
 FILTERS: tuple[Filter, ...] = get_args(Filter)
+
+Conversion = Literal["cks", "bun-steinke"]
+CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
+"""From rho to epsilon and delta: Canonne, Kamath, Steinke 2020; of budgets that name none, Bun, Steinke 2016."""
 
 FILTER_TEXT: dict[Filter, str] = {
     "basic": "ε and δ add up; valid when each question is chosen after seeing earlier answers",
@@ -51,8 +64,6 @@ SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "shift": "shift"}
 SHIFT_SHARE = Fraction(1, 1000)
 """Of a zCDP budget's epsilon, for shifts: k steps shift by about k delta, which is far less than epsilon."""
 
-SINGLE_STEP = Fraction(1, 10**6)
-
 
 @dataclass(frozen=True)
 class Budget:
@@ -65,24 +76,36 @@ class Budget:
     delta : str, int or Fraction, default 0
         The total delta, from 0 to 1.
     filter : {"basic", "zcdp"}, default "basic"
-        "basic" adds epsilons and deltas up. Under "zcdp" each answer costs about epsilon**2 / 2 of a common rho, so
+        "basic" adds epsilons and deltas up. Under "zcdp" each answer costs at most epsilon**2 / 2 of a common rho, so
         that many small answers fit where the sum of their epsilons would not, and single large ones do not; it needs a
         delta, half of which it spends on this.
+    conversion : {"cks", "bun-steinke"}, optional
+        How a zCDP budget turns rho into epsilon and delta: "cks" where it is left out. Ledgers from before there were
+        two keep "bun-steinke", which allows about a quarter less; a raise to "cks" is one for good, and earlier
+        versions of dpviz do not read a ledger that was raised so.
 
     Raises
     ------
     ParameterError
-        If a number is outside its range or off the grid, the filter is unknown, or a zCDP budget has no delta.
+        If a number is outside its range or off the grid, the filter or its conversion is unknown, or a zCDP budget has
+        no delta.
 
     Notes
     -----
     Both filters are valid when each question, mechanism and price is chosen after seeing earlier answers [1]_ [2]_. The
     relation (add-remove or replace-one) is that of the session's unit.
 
+    The promise is the total: all answers together are (epsilon, delta)-differentially private, whatever is asked. The
+    amount spent so far is no promise by itself, for it depends on the answers; it would be one only for a session that
+    had been limited to that amount from the start.
+
+    The cap on rho is the most that one Rényi order proves [3]_; the order follows from epsilon and delta alone.
+
     References
     ----------
     .. [1] Rogers, Roth, Ullman, Vadhan (2016), Theorem 5.1 (basic).
     .. [2] Whitehouse, Ramdas, Rogers, Wu (2023), Theorem 1 (zcdp).
+    .. [3] Canonne, Kamath, Steinke (2020), Proposition 12 and Corollary 13.
 
     Examples
     --------
@@ -93,15 +116,19 @@ class Budget:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     filter: Filter = "basic"
+    conversion: Conversion | None = None
 
     @single_arguments
-    def __init__(self, epsilon: Number, delta: Number = 0, filter: Filter = "basic") -> None:
+    def __init__(
+        self, epsilon: Number, delta: Number = 0, filter: Filter = "basic", conversion: Conversion | None = None
+    ) -> None:
         object.__setattr__(self, "epsilon", _on_grid(positive(epsilon, "epsilon", read=typed), "epsilon"))
         object.__setattr__(self, "delta", _on_grid(probability(delta, "delta", read=typed), "delta"))
         if not isinstance(filter, str) or filter not in FILTERS:
             rule = f"a budget's filter must be one of {', '.join(FILTERS)}"
             raise ParameterError.of(as_given(filter), rule, 'write filter="basic", or leave it out')
         object.__setattr__(self, "filter", filter)
+        object.__setattr__(self, "conversion", _checked_conversion(filter, conversion))
         if filter == "zcdp" and not caps(self)["rho"]:
             raise ParameterError.of(
                 self.text,
@@ -111,6 +138,7 @@ class Budget:
 
     def __repr__(self) -> str:
         filter_ = "" if self.filter == "basic" else f', filter="{self.filter}"'
+        filter_ += f', conversion="{self.conversion}"' if self.conversion == "bun-steinke" else ""
         return f'Budget(epsilon="{text(self.epsilon)}", delta="{text(self.delta)}"{filter_})'
 
     @property
@@ -124,10 +152,36 @@ class Budget:
         Returns
         -------
         dict of str to str
-            Epsilon, delta, and the filter where it is not "basic".
+            Epsilon, delta, the filter where it is not "basic", and its conversion where that is not the one of budgets
+            that name none.
         """
         told = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
-        return told if self.filter == "basic" else {**told, "filter": self.filter}
+        if self.filter != "basic":
+            told["filter"] = self.filter
+        if self.conversion == "cks":
+            told["conversion"] = self.conversion
+        return told
+
+
+def from_json(told: Mapping[str, Any]) -> Budget:
+    """The budget that a ledger keeps in these words. A zCDP budget that names no conversion is from before there were
+    two."""
+    earlier = {"conversion": "bun-steinke"} if told.get("filter") == "zcdp" and "conversion" not in told else {}
+    return Budget(**{**told, **earlier})
+
+
+def _checked_conversion(filter: Filter, conversion: object) -> Conversion | None:
+    if filter == "basic":
+        if conversion is None:
+            return None
+        raise ParameterError.of(
+            as_given(conversion), "a basic budget converts nothing", 'leave conversion out, or write filter="zcdp"'
+        )
+    for known in CONVERSIONS:
+        if conversion is None or (isinstance(conversion, str) and conversion == known):
+            return known
+    rule = f"a zCDP budget's conversion must be one of {', '.join(CONVERSIONS)}"
+    raise ParameterError.of(as_given(conversion), rule, 'write conversion="cks", or leave it out')
 
 
 def _on_grid(value: Fraction, name: str) -> Fraction:
@@ -146,27 +200,28 @@ def caps(budget: Budget) -> dict[str, Fraction]:
         return {"epsilon": budget.epsilon, "delta": budget.delta}
     delta, shift = amount(steps(budget.delta) // 2), amount(int(steps(budget.epsilon) * SHIFT_SHARE))
     rest = budget.delta - delta  # at least half: what turns rho into an epsilon
-    return {"rho": _rho(budget.epsilon - shift, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
+    within = rho_within if budget.conversion == "cks" else rho_within_earlier
+    return {"rho": within(budget.epsilon - shift, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
 
 
-def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The most with rho + 2 sqrt(rho ln(1/delta)) <= epsilon, rounded down: (sqrt(L + epsilon) - sqrt(L))^2."""
-    log = log_bounds(1 / delta)[1]
-    root = root_bounds(log + epsilon)[0] - root_bounds(log)[1]
-    return floor_to(root**2, EPSILON_STEP) if root > 0 else Fraction(0)
-
-
-def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, Fraction]:
+def booked(
+    filter: Filter,
+    loss: Loss,
+    zcdp_steps: RangeBounded | ZCDP | None = None,
+    conversion: Conversion | None = "cks",
+) -> dict[str, Fraction]:
     """The amount that one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps or as the
     rho of its noise, where either is known.
 
-    zcdp: epsilon^2/2 for a pure answer, and for one with a delta, which is booked too; steps epsilon^2/8 for
-    range-bounded steps, with the delta and the shift of their agreement on a domain. Off the grid, rounded up.
+    zcdp: epsilon tanh(epsilon/2) for a pure answer, or the rho of its noise; the same for one with a delta, which is
+    booked too; steps epsilon^2/8 for range-bounded steps, with the delta and the shift of their agreement on a domain.
+    In a budget from before there were two conversions epsilon^2/2 for a pure answer, and for one with a delta. Off the
+    grid, rounded up.
     """
     if filter == "basic":
         price = payable(to_approx(loss))
         return {"epsilon": price.epsilon, "delta": price.delta}
-    chosen = loss if zcdp_steps is None else zcdp_steps
+    chosen = own_steps(loss, zcdp_steps, conversion) or loss
     delta = shift = Fraction(0)
     match chosen:
         case ZCDP():
@@ -176,6 +231,8 @@ def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = 
         case PureDP() | ApproxDP():
             price = payable(to_approx(chosen))  # as the entry says it, so that the entry gives the same again
             rho, delta = price.epsilon**2 / 2, price.delta
+            if conversion == "cks":
+                rho = pure_rho(price.epsilon)
     return {
         "rho": ceiling(rho, EPSILON_STEP),
         "delta": ceiling(delta, DELTA_STEP),
@@ -183,16 +240,54 @@ def booked(filter: Filter, loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = 
     }
 
 
+def own_steps(
+    loss: Loss, zcdp_steps: RangeBounded | ZCDP | None, conversion: Conversion | None
+) -> RangeBounded | ZCDP | None:
+    """The steps, or the rho, that an answer books in place of its loss. The rho of pure noise is booked, and said, in
+    budgets with today's conversion alone, where it is the smaller one: earlier versions booked epsilon^2/2 of it."""
+    if not (isinstance(loss, PureDP) and isinstance(zcdp_steps, ZCDP)):
+        return zcdp_steps
+    if conversion != "cks":
+        return None
+    return ZCDP(min(zcdp_steps.rho, pure_rho(payable(to_approx(loss)).epsilon)))
+
+
+def fine(loss: Loss, zcdp_steps: RangeBounded | ZCDP | None, conversion: Conversion | None) -> dict[str, str] | None:
+    """The part of an entry's price that says what a zCDP filter books; `entered` reads it again. None where that
+    follows from epsilon and delta by the earlier rule."""
+    own = own_steps(loss, zcdp_steps, conversion)
+    match loss if own is None and conversion == "cks" else own:
+        case ZCDP(rho=rho):
+            return {"rho": text(rho)}
+        case RangeBounded() as steps_:
+            counts = {"steps": str(steps_.steps), "rounds": str(steps_.rounds)}
+            return {"epsilon": text(steps_.epsilon), "delta": text(steps_.delta), **counts}
+        case PureDP() | ApproxDP():
+            cost = booked("zcdp", loss, None, conversion)
+            return {part: text(cost[part]) for part in ("rho", "delta") if part == "rho" or cost[part]}
+    return None
+
+
 def entered(filter: Filter, price: Mapping[str, Any]) -> dict[str, Fraction]:
     """The loss that an entry of the ledger booked, from the price that stands in it."""
     loss = ApproxDP(Fraction(price["epsilon"]), Fraction(price["delta"]))
     told = price.get("fine")
     if told is None:
-        return booked(filter, loss)
+        return booked(filter, loss, None, "bun-steinke")
     if "rho" in told:
-        return booked(filter, loss, ZCDP(Fraction(told["rho"])))
+        found = booked(filter, loss, ZCDP(Fraction(told["rho"])))
+        own = ApproxDP(Fraction(0), Fraction(told.get("delta", "0"))).delta
+        return found if filter == "basic" else {**found, "delta": ceiling(own, DELTA_STEP)}
     epsilon, delta, steps_, rounds = (told[name] for name in ("epsilon", "delta", "steps", "rounds"))
     return booked(filter, loss, RangeBounded(Fraction(epsilon), Fraction(delta), int(steps_), int(rounds)))
+
+
+def paid_and_due(
+    state: Mapping[str, str], price: Mapping[str, Any], due: Guarantee
+) -> tuple[dict[str, Fraction], dict[str, Fraction]]:
+    """The amounts that an entry booked, and those of a price, in a budget with this state."""
+    filter_ = _filter(state)
+    return entered(filter_, price), booked(filter_, due.loss, due.zcdp_steps, conversion(state))
 
 
 @dataclass(frozen=True)
@@ -217,9 +312,18 @@ class Remaining:
     def filter(self) -> Filter:
         return self.total.filter
 
+    @property
+    def largest(self) -> Fraction:
+        """The largest epsilon that fitted into one answer before anything was spent."""
+        return _single(self.total, self.caps)
+
+    def cost(self, price: Guarantee) -> dict[str, Fraction]:
+        """The amount that an answer at this price would add to each part."""
+        return booked(self.filter, price.loss, price.zcdp_steps, self.total.conversion)
+
     def admits(self, price: Guarantee) -> bool:
         """Whether an answer at this price fits."""
-        cost = booked(self.filter, price.loss, price.zcdp_steps)
+        cost = self.cost(price)
         return all(cost[part] <= self.parts[part] for part in cost)
 
     def __repr__(self) -> str:
@@ -234,8 +338,10 @@ def opened(budget: Budget) -> dict[str, str]:
 
 def _state(budget: Budget, most: Mapping[str, Fraction], gone: Mapping[str, Fraction]) -> dict[str, str]:
     limits = {} if budget.filter == "basic" else {f"{part}_cap": str(steps(most[part])) for part in most}
+    named = {"conversion": budget.conversion} if budget.conversion == "cks" else {}
     return {
         "filter": budget.filter,
+        **named,
         "grid": str(GRID),
         "epsilon_total": str(steps(budget.epsilon)),
         "delta_total": str(steps(budget.delta)),
@@ -245,7 +351,19 @@ def _state(budget: Budget, most: Mapping[str, Fraction], gone: Mapping[str, Frac
 
 
 def budget(state: Mapping[str, str]) -> Budget:
-    return Budget(amount(int(state["epsilon_total"])), amount(int(state["delta_total"])), filter=_filter(state))
+    total = amount(int(state["epsilon_total"])), amount(int(state["delta_total"]))
+    return Budget(*total, filter=_filter(state), conversion=conversion(state))
+
+
+def conversion(state: Mapping[str, str]) -> Conversion | None:
+    """The conversion of a zCDP budget: the earlier one where the state names none."""
+    if _filter(state) == "basic":
+        return None
+    named = state.get("conversion", "bun-steinke")
+    for known in CONVERSIONS:
+        if named == known:
+            return known
+    raise LedgerFormat.of(named, f"this dpviz knows the conversions {', '.join(CONVERSIONS)}", "upgrade dpviz")
 
 
 def _filter(state: Mapping[str, str]) -> Filter:
@@ -270,7 +388,7 @@ def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
 def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> str:
     """For a sentence: `ε 0.1`, or `ρ 0.005` under the zCDP filter."""
     part = PARTS[_filter(state)][0]
-    return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, zcdp_steps)[part])}"
+    return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, zcdp_steps, conversion(state))[part])}"
 
 
 def spent_text(state: Mapping[str, str]) -> str:
@@ -285,19 +403,31 @@ def spent_text(state: Mapping[str, str]) -> str:
 def remaining(state: Mapping[str, str]) -> Remaining:
     most, gone, total = _caps_of(state), spent(state), budget(state)
     left = {part: most[part] - gone[part] for part in most}
-    epsilon = left["epsilon"] if total.filter == "basic" else single(left["rho"])
-    return Remaining(epsilon, left["delta"], total, left, most)
+    return Remaining(_single(total, left), left["delta"], total, left, most)
 
 
-def single(rho: Fraction) -> Fraction:
-    """The largest epsilon with epsilon^2/2 <= rho, rounded down to SINGLE_STEP."""
-    return isqrt(int(2 * rho / SINGLE_STEP**2)) * SINGLE_STEP
+def _single(total: Budget, left: Mapping[str, Fraction]) -> Fraction:
+    """The largest epsilon of one pure answer that fits; under zCDP rounded down to SINGLE_STEP."""
+    if total.filter == "basic":
+        return left["epsilon"]
+    if total.conversion == "cks":
+        return single(left["rho"])
+    return isqrt(int(2 * left["rho"] / SINGLE_STEP**2)) * SINGLE_STEP  # epsilon^2/2 <= rho
+
+
+def enter(state: Mapping[str, str], price: Mapping[str, Any]) -> dict[str, str]:
+    """The state after an entry with this price, or BudgetExceeded, which changes nothing."""
+    return pay(state, entered(_filter(state), price))
 
 
 def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, str]:
     """The state after paying `loss`, or BudgetExceeded, which changes nothing. `zcdp_steps` as in a Guarantee."""
+    return pay(state, booked(_filter(state), loss, zcdp_steps, conversion(state)))
+
+
+def pay(state: Mapping[str, str], cost: Mapping[str, Fraction]) -> dict[str, str]:
+    """The state after so much of each part is spent, or BudgetExceeded, which changes nothing."""
     left, gone = remaining(state), spent(state)
-    cost = booked(left.filter, loss, zcdp_steps)
     for part, price in cost.items():
         if price > left.parts[part]:
             raise exceeded(part, price, left)
@@ -330,12 +460,19 @@ def exceeded(part: str, price: Fraction, left: Remaining) -> BudgetExceeded:
 
 
 def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
-    """The state after raising the budget. Lowering it, or another filter, is refused."""
+    """The state after raising the budget. Lowering it, another filter, or the earlier conversion, is refused.
+
+    A raise from the earlier conversion to today's is valid at the same epsilon and delta, too: all answers so far, and
+    those to come, are those of a filter with the larger cap from the start.
+    """
     old = budget(state)
     if new.filter != old.filter:
         raise ParameterError.of(
             new.text, f"a ledger keeps its filter, {old.filter}", f'write Budget(..., filter="{old.filter}")'
         )
+    if old.conversion == "cks" != new.conversion:
+        rule = "a budget that converts by cks is not lowered to another conversion"
+        raise ParameterError.of(as_given(new.conversion), rule, "leave conversion out")
     if new.epsilon < old.epsilon or new.delta < old.delta:
         rule = f"a budget can be raised, not lowered; it is {old.text}"
         raise ParameterError.of(new.text, rule, "give an epsilon and a delta of at least these")
@@ -357,9 +494,9 @@ def follows(kind: str, body: Mapping[str, Any], before: Mapping[str, str], after
             return False
         return dict(after) == _state(budget(before), most, {part: gone[part] + cost[part] for part in gone})
     if kind == "charter":
-        wanted, least = opened(Budget(**body["budget"])), None
+        wanted, least = opened(from_json(body["budget"])), None
     else:
-        wanted, least = widened(before, Budget(**body)), _caps_of(before)
+        wanted, least = widened(before, from_json(body)), _caps_of(before)
     if after.keys() != wanted.keys():
         return False
     caps_ = {name for name in wanted if name.endswith("_cap")}

@@ -13,7 +13,6 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.runner import PaymentOutcome
@@ -38,22 +37,21 @@ class Charge:
         return found is not None and found.status == "done"
 
     def pay(self, running: Running) -> PaymentOutcome:
+        with before_a_charge():
+            body = self._body(accountant.conversion(self.ledger.account))
+
         def admit(state: Mapping[str, str]) -> dict[str, str]:
-            after = self._admit(state)
+            price = self._bound.price
+            self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
+            after = accountant.enter(state, body["price"])
             running.charging()
             return after
 
-        wanted = running.wanted
-        entry = self.ledger.charge(self.key, self._body(), admit, retry=self._retry, wanted=wanted)
+        entry = self.ledger.charge(self.key, body, admit, retry=self._retry, wanted=running.wanted)
         if entry.status != "done":
             return PaymentOutcome(entry.number)
         with before_a_charge():
             return PaymentOutcome(entry.number, stored=self.ledger.answer(entry.number))
-
-    def _admit(self, state: Mapping[str, str]) -> dict[str, str]:
-        price = self._bound.price
-        self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
-        return accountant.charge(state, price.loss, price.zcdp_steps)
 
     def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
         self.ledger.finish(paid.number, content)
@@ -64,7 +62,7 @@ class Charge:
     def renew(self, paid: PaymentOutcome) -> None:
         self.ledger.renew(paid.number)
 
-    def _body(self) -> dict[str, Any]:
+    def _body(self, conversion: accountant.Conversion | None) -> dict[str, Any]:
         """The body that the ledger writes beside the charge: all public."""
         bound = self._bound
         return {
@@ -74,13 +72,13 @@ class Charge:
             "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
             "mode": self._mode,
             "user_key": self.user_key,
-            "price": price_json(bound.price),
+            "price": price_json(bound.price, conversion),
         }
 
 
-def price_json(price: Guarantee) -> dict[str, Any]:
-    """A price as an entry of the ledger says it. `accountant.entered` reads it again."""
-    charged, zcdp_steps = payable(to_approx(price.loss)), price.zcdp_steps
+def price_json(price: Guarantee, conversion: accountant.Conversion | None = None) -> dict[str, Any]:
+    """A price as an entry says it in a ledger with this conversion. `accountant.entered` reads it again."""
+    charged = payable(to_approx(price.loss))
     told = {
         "text": f"{price.loss.short} per {price.unit.noun}, {price.kind}",
         "kind": price.kind,
@@ -91,12 +89,8 @@ def price_json(price: Guarantee) -> dict[str, Any]:
         "rule": price.rule,
         "unit": price.unit.text,
     }
-    if zcdp_steps is None:
-        return told
-    if isinstance(zcdp_steps, ZCDP):
-        return {**told, "fine": {"rho": text(zcdp_steps.rho)}}
-    counts = {"steps": str(zcdp_steps.steps), "rounds": str(zcdp_steps.rounds)}
-    return {**told, "fine": {"epsilon": text(zcdp_steps.epsilon), "delta": text(zcdp_steps.delta), **counts}}
+    fine = accountant.fine(price.loss, price.zcdp_steps, conversion)
+    return told if fine is None else {**told, "fine": fine}
 
 
 def checked_key(key: object) -> str | None:

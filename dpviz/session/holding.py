@@ -27,7 +27,6 @@ from dpviz.model.terms import Terms
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
-from dpviz.session.accountant import Filter
 from dpviz.session.ledger.audit import Answer
 from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.saved import UNREADABLE, from_bytes, rebound
@@ -51,7 +50,7 @@ class _Ledger:
     """The state of a ledger after the rows so far."""
 
     charter: Mapping[str, Any]
-    filter: Filter
+    account: Mapping[str, str]
     charged: dict[int, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     open: dict[int, _Open] = field(default_factory=dict)
 
@@ -74,7 +73,10 @@ def holds(rows: Iterable[Row], answer: Callable[[Answer], bytes]) -> None:
             account = content["state"]["account"]
             if "filter" not in account:
                 return
-            ledger = _Ledger(content["charter"], account["filter"])
+            ledger = _Ledger(content["charter"], account)
+            continue
+        if row.kind == "raise":
+            ledger.account = content["state"]["account"]
             continue
         try:
             wrong = _wrong(ledger, row.kind, content, answer)
@@ -125,7 +127,7 @@ def _charged(ledger: _Ledger, body: Mapping[str, Any]) -> str:
     bound = _bound_again(body, ledger) if "question" in body else None
     if bound is None or bound.mechanism.revision != 1:
         return ""
-    return _too_little(ledger.filter, body["price"], bound.price, "what its parameters cost")
+    return _too_little(ledger.account, body["price"], bound.price, "what its parameters cost")
 
 
 def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], content: bytes) -> str:
@@ -136,12 +138,12 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
         return wrong
     release, bound = _read(content), _bound_again(body, ledger)
     if release is not None:
-        wrong = _too_little(ledger.filter, body["price"], release.guarantee, "the guarantee of its answer")
+        wrong = _too_little(ledger.account, body["price"], release.guarantee, "the guarantee of its answer")
         if wrong:
             return wrong
     if bound is None or bound.mechanism.revision != said["mechanism"].get("revision"):
         return ""
-    if wrong := _too_little(ledger.filter, body["price"], bound.price, "what its parameters cost"):
+    if wrong := _too_little(ledger.account, body["price"], bound.price, "what its parameters cost"):
         return wrong
     if canonical(said["law"]) != canonical(Terms.of(bound).law.to_json()):
         return "has an answer from another law than its parameters give"
@@ -187,9 +189,9 @@ def _charged_less(price: Mapping[str, Any], said: Mapping[str, Any]) -> str:
     return f"is charged less than its answer says, in {' and '.join(less)}" if less else ""
 
 
-def _too_little(filter_: Filter, price: Mapping[str, Any], due: Guarantee, what: str) -> str:
-    """Whether a price is below what is due, in any part that the filter adds up."""
-    paid, cost = accountant.entered(filter_, price), accountant.booked(filter_, due.loss, due.zcdp_steps)
+def _too_little(account: Mapping[str, str], price: Mapping[str, Any], due: Guarantee, what: str) -> str:
+    """Whether a price is below what is due, in any part that the filter of this account adds up."""
+    paid, cost = accountant.paid_and_due(account, price, due)
     short = [
         f"{accountant.SYMBOLS[part]} {paid[part]} in place of {cost[part]}" for part in cost if paid[part] < cost[part]
     ]
@@ -223,7 +225,7 @@ def _opening(ledger: _Ledger, body: Mapping[str, Any]) -> str:
         due = kind.from_parameters(dict(body["mechanism"]["parameters"])).price(ledger.unit)
     except UNREADABLE:
         return ""
-    return _too_little(ledger.filter, body["price"], due, "what its parameters cost")
+    return _too_little(ledger.account, body["price"], due, "what its parameters cost")
 
 
 def _use(opened: _Open, body: Mapping[str, Any]) -> Use | None:
@@ -265,7 +267,7 @@ def _settled(
     release = _read(content)
     if release is None or use is None:
         return "" if dict(before) == dict(opened.balance) else "gives back something for an answer that nobody can read"
-    if wrong := _too_little(ledger.filter, opened.body["price"], release.guarantee, "the guarantee of its answers"):
+    if wrong := _too_little(ledger.account, opened.body["price"], release.guarantee, "the guarantee of its answers"):
         return wrong
     if use.give_back(before, release.answer) != dict(opened.balance):
         return "gives back something else than its answer left unused"

@@ -21,7 +21,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP
-from dpviz.session.accountant import SYMBOLS, Budget, Remaining, booked
+from dpviz.session.accountant import SYMBOLS, Budget, Remaining
 from dpviz.session.stale import stale
 
 if TYPE_CHECKING:
@@ -476,7 +476,7 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
     if budget is None or remaining is None:
         return cost
     if remaining.filter == "zcdp":
-        booking, left = booked("zcdp", price.loss, price.zcdp_steps), remaining.parts
+        booking, left = remaining.cost(price), remaining.parts
         short = [part for part in booking if booking[part] > left[part]]
         part, fits = (short[0], "more than") if short else ("rho", "of")
         return (

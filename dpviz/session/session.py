@@ -37,6 +37,7 @@ from dpviz.session.charge import Charge, checked_key, checked_person, checked_re
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
+from dpviz.session.ledger.chain import CONVERTING
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
 from dpviz.session.runner import ReleaseRunner
@@ -665,14 +666,18 @@ class Session(Custody):
 
         with nothing_charged():
             price = self._opening(parameters).price(self._unit)
-            name, body = opening_key(parameters, self._unit, checked_key(key)), opening_body(parameters, price, key)
+            name, rule = (
+                opening_key(parameters, self._unit, checked_key(key)),
+                accountant.conversion(self._ledger.account),
+            )
+            body = opening_body(parameters, price, key, rule)
         errand: Errand[Entry] = Errand(
             lambda entry: (f"the sub-session is open and paid for, as entry {entry.number}", entry.number),
             f"whether the sub-session was charged is not known yet; count {price.loss.short} as spent",
         )
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
-            after = accountant.charge(state, price.loss, price.zcdp_steps)
+            after = accountant.enter(state, body["price"])
             errand.charging()
             return after
 
@@ -778,6 +783,7 @@ def _opened(
             person=person,
             recognised=named,
             holds=holding.holds,
+            least_format=1 if budget.conversion != "cks" else CONVERTING,
         )
 
     try:

@@ -19,6 +19,7 @@ from dpviz.model.source import Source
 from dpviz.names import missing
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
+from dpviz.session.accountant import CONVERSIONS, Conversion
 from dpviz.session.binding import check_support
 from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.interrupts import nothing_charged
@@ -76,7 +77,8 @@ class SubSession:
         try:
             opened = entry.body["mechanism"]
             self._parameters = opening(opened["name"], opened["parameters"])
-            same = price_json(self.price).get("fine") == entry.body["price"].get("fine")
+            price, fine = self.price, entry.body["price"].get("fine")
+            same = any(price_json(price, rule).get("fine") == fine for rule in CONVERSIONS)
         except UNREADABLE as refused:
             raise _unopenable(entry, reason(refused)) from None
         if not same:
@@ -516,14 +518,16 @@ def opening_key(parameters: Opening, unit: Unit, key: str | None) -> str:
     return sha256(canonical({**said, "key": key})).hexdigest()
 
 
-def opening_body(parameters: Opening, price: Guarantee, key: str | None) -> dict[str, Any]:
+def opening_body(
+    parameters: Opening, price: Guarantee, key: str | None, conversion: Conversion | None
+) -> dict[str, Any]:
     """The body that the ledger writes beside the charge for a sub-session: all public."""
     return {
         "question_text": parameters.title,
         "question_id": "",
         "mechanism": {"name": parameters.name, "parameters": parameters.parameters()},
         "user_key": key,
-        "price": price_json(price),
+        "price": price_json(price, conversion),
     }
 
 

@@ -20,7 +20,7 @@ from dpviz.model.statistic import Column
 from dpviz.model.ways import CALLED
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
-from dpviz.session.accountant import Remaining, entered, single
+from dpviz.session.accountant import Remaining, entered
 from dpviz.session.custody import Charged, Charter, Custody, Raised
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -154,7 +154,7 @@ def purses(remaining: Remaining, hanging: Sequence[Charged]) -> dict[str, dict[s
             pending[part] += amount
     found = {part: _purse(most, pending[part], remaining.parts[part]) for part, most in remaining.caps.items()}
     if remaining.filter == "zcdp":
-        found["epsilon"] = _purse(single(remaining.caps["rho"]), Fraction(0), remaining.epsilon)
+        found["epsilon"] = _purse(remaining.largest, Fraction(0), remaining.epsilon)
     return found
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 
+import gmpy2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,8 +33,13 @@ losses: st.SearchStrategy[Loss] = st.one_of(
 )
 concentrated: st.SearchStrategy[Loss] = losses | st.builds(ZCDP, sizes.map(lambda size: size**2))
 budgets = st.builds(
-    Budget, st.sampled_from(["0.1", "1", "8"]), st.sampled_from(["1e-9", "1e-6", "1/49"]), st.just("zcdp")
+    Budget,
+    st.sampled_from(["0.1", "1", "8"]),
+    st.sampled_from(["1e-9", "1e-6", "1/49"]),
+    st.just("zcdp"),
+    st.sampled_from(accountant.CONVERSIONS),
 )
+EARLIER = Budget("1", "1e-6", "zcdp", "bun-steinke")
 
 
 def run(budget: Budget, asked: list[Loss]) -> tuple[dict[str, str], list[Loss]]:
@@ -58,7 +65,14 @@ def test_basic_sums_are_those_of_direct_composition(asked: list[Loss], epsilon: 
     assert gone["epsilon"] <= budget.epsilon and gone["delta"] <= budget.delta
 
 
-def direct(paid: list[Loss]) -> dict[str, Fraction]:
+def pure(epsilon: Fraction) -> Fraction:
+    """epsilon tanh(epsilon / 2), rounded down at 200 bits."""
+    with gmpy2.context(precision=200, round=gmpy2.RoundDown):
+        found = gmpy2.mpfr(gmpy2.mpq(epsilon)) * gmpy2.tanh(gmpy2.mpfr(gmpy2.mpq(epsilon / 2)))
+    return Fraction(*map(int, found.as_integer_ratio()))
+
+
+def direct(budget: Budget, paid: list[Loss]) -> dict[str, Fraction]:
     """What the charges come to together, from the definitions: rho, delta, and the shift of the domains."""
     rho = delta = shift = Fraction(0)
     for loss in paid:
@@ -69,7 +83,7 @@ def direct(paid: list[Loss]) -> dict[str, Fraction]:
             each = loss.delta / loss.rounds  # ln(1 + x) lies between x - x^2/2 and x
             shift += loss.steps * (each - each**2 / 2)
         else:
-            rho += loss.epsilon**2 / 2
+            rho += pure(loss.epsilon) if budget.conversion == "cks" else loss.epsilon**2 / 2
         delta += Fraction(0) if isinstance(loss, ZCDP) else loss.delta
     return {"rho": rho, "delta": delta, "shift": shift}
 
@@ -77,7 +91,7 @@ def direct(paid: list[Loss]) -> dict[str, Fraction]:
 @given(budgets, st.lists(concentrated, max_size=12))
 def test_zcdp_sums_are_the_definitions_and_never_above_their_caps(budget: Budget, asked: list[Loss]) -> None:
     state, paid = run(budget, asked)
-    gone, most, real = spent(state), caps(budget), direct(paid)
+    gone, most, real = spent(state), caps(budget), direct(budget, paid)
     for part in gone:
         assert real[part] <= gone[part] <= most[part]
         assert gone[part] - real[part] <= len(paid) * Fraction(1, 10**11)
@@ -117,14 +131,44 @@ def test_what_is_left_says_truly_what_fits(budget: Budget, loss: Loss) -> None:
 )
 def test_the_caps_together_are_the_budget_and_no_more(epsilon: Fraction, delta: str) -> None:
     """Half of delta for the answers, half to turn rho into an epsilon; a little more rho would not fit."""
-    budget = Budget(epsilon, delta, filter="zcdp")
-    most = caps(budget)
-    rest = budget.delta - most["delta"]
-    assert most["delta"] == rest == budget.delta / 2 and most["shift"] == epsilon / 1000
-    whole = epsilon - most["shift"]
-    assert to_approx(ZCDP(most["rho"]), rest).epsilon <= whole + MILLIONTH
-    assert to_approx(ZCDP(most["rho"] + Fraction(1, 10**12)), rest).epsilon >= whole
-    assert most["rho"] > 0
+    for conversion in accountant.CONVERSIONS:
+        budget = Budget(epsilon, delta, "zcdp", conversion)
+        most = caps(budget)
+        rest = budget.delta - most["delta"]
+        assert most["delta"] == rest == budget.delta / 2 and most["shift"] == epsilon / 1000
+        whole, least = epsilon - most["shift"], Fraction(1, 10**11)
+        promised = {"bun-steinke": lambda rho, rest=rest: to_approx(ZCDP(rho), rest).epsilon, "cks": by_any_order(rest)}
+        assert promised[conversion](most["rho"]) <= whole + MILLIONTH
+        assert promised[conversion](most["rho"] + least) >= whole - MILLIONTH * epsilon
+        assert most["rho"] > 0
+
+
+def by_any_order(delta: Fraction) -> Callable[[Fraction], float]:
+    """The least epsilon of Canonne, Kamath, Steinke 2020, Corollary 13, over many orders, in floats."""
+    more = np.exp(np.linspace(-12, 24, 200_001))
+
+    def least(rho: Fraction) -> float:
+        alpha = 1 + more
+        beyond = (-math.log(delta) - np.log1p(more)) / more + np.log(more) - np.log1p(more)
+        return float((alpha * float(rho) + beyond).min())
+
+    return least
+
+
+def test_a_budget_converts_by_the_larger_cap_and_an_earlier_one_by_its_own() -> None:
+    today = Budget("1", "1e-6", "zcdp")
+    assert today.conversion == "cks" and caps(today)["rho"] == Fraction("0.022894466407")
+    assert caps(EARLIER)["rho"] == Fraction("0.016628915057")
+    assert booked("zcdp", PureDP(Fraction(1, 10)), None, "bun-steinke")["rho"] == Fraction(1, 200)
+    assert 0 < booked("zcdp", PureDP(Fraction(1, 10)))["rho"] - pure(Fraction(1, 10)) < Fraction(1, 10**12)
+    for wrong in (
+        {"epsilon": "1", "conversion": "cks"},
+        {"epsilon": "1", "delta": "1e-6", "filter": "zcdp", "conversion": "renyi"},
+        {"epsilon": "1", "delta": "1e-6", "filter": "zcdp", "conversion": ["cks"]},
+    ):
+        with pytest.raises(ParameterError) as caught:
+            Budget(**wrong)  # type: ignore[arg-type]
+        assert caught.value.rule and caught.value.next_step
 
 
 @pytest.mark.parametrize(("epsilon", "each"), [("1", "0.01"), ("2", "0.02"), ("0.2", "0.001")])
@@ -206,7 +250,8 @@ def test_range_bounded_steps_are_booked_finely_where_they_are_known() -> None:
     total = ApproxDP(Fraction(1), Fraction(1, 10**6))
     by_steps, by_total = booked("zcdp", total, zcdp_steps), booked("zcdp", total)
     assert by_steps == booked("zcdp", zcdp_steps) and by_steps["rho"] == Fraction(50, 3200)
-    assert by_total == {"rho": Fraction(1, 2), "delta": MILLIONTH, "shift": Fraction(0)}
+    assert 0 < by_total.pop("rho") - pure(Fraction(1)) < Fraction(1, 10**12)
+    assert by_total == {"delta": MILLIONTH, "shift": Fraction(0)}
     assert by_steps["shift"] >= Fraction(50, 10**8) * (1 - Fraction(1, 10**8))
     assert booked("basic", total, zcdp_steps) == {"epsilon": Fraction(1), "delta": MILLIONTH}
 
@@ -215,12 +260,25 @@ def test_noise_that_is_zero_concentrated_is_booked_by_its_rho_where_it_is_known(
     """(1, 1e-6) by a rho of about 1/58: by the total ρ would be 1/2, and δ would be spent, too."""
     total, rho = ApproxDP(Fraction(1), MILLIONTH), ZCDP(Fraction(1, 64))
     assert booked("zcdp", total, rho) == {"rho": Fraction(1, 64), "delta": Fraction(0), "shift": Fraction(0)}
-    assert booked("zcdp", total) == {"rho": Fraction(1, 2), "delta": MILLIONTH, "shift": Fraction(0)}
+    assert booked("zcdp", total, None, "bun-steinke") == {
+        "rho": Fraction(1, 2),
+        "delta": MILLIONTH,
+        "shift": Fraction(0),
+    }
     assert booked("basic", total, rho) == booked("basic", total)
     state = charge(opened(Budget("1", "1e-6", "zcdp")), total, ZCDP(Fraction(1, 1000)))
     assert spent(state)["rho"] == Fraction(1, 1000)
-    with pytest.raises(BudgetExceeded, match="ρ = 1/2|ρ = 0.5"):
+    with pytest.raises(BudgetExceeded, match="ρ = 0.462117157261"):
         charge(state, total)
+
+
+def test_the_rho_of_pure_noise_is_booked_today_and_was_not_before() -> None:
+    """Ten bins of 0.1: rho is a tenth of that of one bin of 1. An earlier dpviz booked, and checks, epsilon^2/2."""
+    loss, rho = PureDP(Fraction(1)), ZCDP(Fraction("0.049958374958"))
+    assert booked("zcdp", loss, rho)["rho"] == rho.rho
+    assert booked("zcdp", loss, rho, "bun-steinke")["rho"] == Fraction(1, 2)
+    assert booked("zcdp", loss, ZCDP(Fraction(3)))["rho"] == booked("zcdp", loss)["rho"] < Fraction(1, 2)
+    assert accountant.fine(loss, rho, "bun-steinke") is None and accountant.fine(loss, rho, None) is None
 
 
 @given(losses)
@@ -230,8 +288,23 @@ def test_an_entry_says_what_was_booked(loss: Loss) -> None:
         price = Guarantee(
             PureDP(loss.epsilon) if isinstance(loss, RangeBounded) else loss, Unit(), "a rule", zcdp_steps=zcdp_steps
         )
-        for filter_ in accountant.FILTERS:
-            assert accountant.entered(filter_, price_json(price)) == booked(filter_, price.loss, zcdp_steps)
+        for conversion in (None, *accountant.CONVERSIONS):
+            filter_: accountant.Filter = "basic" if conversion is None else "zcdp"
+            read = accountant.entered(filter_, price_json(price, conversion))
+            assert read == booked(filter_, price.loss, zcdp_steps, conversion)
+
+
+@given(losses)
+def test_an_entry_without_a_rho_keeps_its_square_for_ever(loss: Loss) -> None:
+    """In a budget that was raised to today's conversion, too. Booked anew by a smaller rule it would look forged."""
+    price = price_json(Guarantee(to_approx(loss), Unit(), "a rule"))
+    assert "fine" not in price
+    cost = accountant.entered("zcdp", price)
+    assert (
+        cost["rho"] >= to_approx(loss).epsilon ** 2 / 2 > booked("zcdp", to_approx(loss))["rho"] - Fraction(1, 10**12)
+    )
+    before = opened(Budget("1000", "0.5", "zcdp"))
+    assert accountant.follows("charge", {"price": price}, before, accountant.enter(before, price))
 
 
 # ---------------------------------------------------------------- words and changes
@@ -265,18 +338,26 @@ def test_only_a_budget_that_is_not_basic_names_its_filter() -> None:
     """So that ledgers made before there were two filters stay what they are."""
     plain, other = Budget("1", "1e-6"), Budget("1", "1e-6", filter="zcdp")
     assert plain.to_json() == {"epsilon": "1", "delta": "0.000001"} and "filter" not in repr(plain)
-    assert other.to_json() == {**plain.to_json(), "filter": "zcdp"} and plain != other
+    assert EARLIER.to_json() == {**plain.to_json(), "filter": "zcdp"} and plain != EARLIER != other
+    assert other.to_json() == {**EARLIER.to_json(), "conversion": "cks"}
+    assert [accountant.from_json(one.to_json()) for one in (plain, EARLIER, other)] == [plain, EARLIER, other]
     assert set(opened(plain)) == {"filter", "grid", "epsilon_total", "delta_total", "epsilon", "delta"}
-    assert accountant.budget(opened(other)) == other and accountant.budget(opened(plain)) == plain
+    assert [accountant.budget(opened(one)) for one in (plain, EARLIER, other)] == [plain, EARLIER, other]
+    assert set(opened(other)) - set(opened(EARLIER)) == {"conversion"}
 
 
 def test_words_for_what_is_left_and_what_is_spent() -> None:
-    state = charge(opened(Budget("1", "1e-6", filter="zcdp")), PureDP(Fraction(1, 10)))
+    state = charge(opened(EARLIER), PureDP(Fraction(1, 10)))
     assert repr(remaining(state)) == (
         "<left: ρ 0.011628915057 of 0.016628915057, δ 0.0000005 of 0.0000005, shift 0.001 of 0.001; "
         "at most ε 0.152505 in one answer>"
     )
     assert accountant.spent_text(state) == "ρ 0.005 of 0.016628915057 and δ 0 of 0.0000005 under the zCDP filter"
+    state = charge(opened(Budget("1", "1e-6", filter="zcdp")), PureDP(Fraction(1, 10)))
+    assert repr(remaining(state)) == (
+        "<left: ρ 0.017898628911 of 0.022894466407, δ 0.0000005 of 0.0000005, shift 0.001 of 0.001; "
+        "at most ε 0.189485 in one answer>"
+    )
     assert accountant.spent_text(charge(opened(Budget("1")), PureDP(Fraction(1, 10)))) == "ε 0.1"
 
 
@@ -284,14 +365,27 @@ def test_words_for_what_is_left_and_what_is_spent() -> None:
 @given(budgets, st.lists(losses, max_size=5), st.integers(1, 5), st.integers(1, 3))
 def test_a_raised_budget_has_the_caps_of_the_new_one(budget: Budget, asked: list[Loss], more: int, times: int) -> None:
     state, paid = run(budget, asked)
-    new = Budget(more * budget.epsilon, times * budget.delta, filter="zcdp")
+    new = Budget(more * budget.epsilon, times * budget.delta, "zcdp", budget.conversion)
     wider = widened(state, new)
     assert accountant.budget(wider) == new and spent(wider) == spent(state)
     assert remaining(wider).caps == caps(new)
     assert run(new, paid)[0] == wider
 
 
-@pytest.mark.parametrize("other", [Budget("1", "1e-6"), Budget("0.5", "1e-6", "zcdp"), Budget("2", "1e-7", "zcdp")])
+@settings(max_examples=30)
+@given(st.lists(losses, max_size=5))
+def test_an_earlier_budget_is_raised_to_the_larger_cap_and_keeps_what_was_booked(asked: list[Loss]) -> None:
+    state, _ = run(EARLIER, asked)
+    new = Budget("1", "1e-6", "zcdp")
+    wider = widened(state, new)
+    assert accountant.budget(wider) == new and spent(wider) == spent(state) and remaining(wider).caps == caps(new)
+    assert accountant.follows("raise", new.to_json(), state, wider)
+    assert not accountant.follows("raise", EARLIER.to_json(), state, wider), "the raise names the rule of its caps"
+
+
+@pytest.mark.parametrize(
+    "other", [Budget("1", "1e-6"), Budget("0.5", "1e-6", "zcdp"), Budget("2", "1e-7", "zcdp"), EARLIER]
+)
 def test_a_budget_keeps_its_filter_and_is_not_lowered(other: Budget) -> None:
     state = opened(Budget("1", "1e-6", filter="zcdp"))
     with pytest.raises(ParameterError) as caught:
@@ -312,3 +406,5 @@ def test_a_budget_that_no_filter_can_keep_is_refused(wrong: dict[str, object]) -
 def test_a_filter_of_a_newer_version_is_not_guessed() -> None:
     with pytest.raises(LedgerFormat, match="upgrade dpviz"):
         remaining({**opened(Budget("1")), "filter": "renyi"})
+    with pytest.raises(LedgerFormat, match="upgrade dpviz"):
+        remaining({**opened(Budget("1", "1e-6", "zcdp")), "conversion": "renyi"})

@@ -80,6 +80,8 @@ def compare(connection: Connection, here: Mapping[str, object]) -> None:
     """Refuse a charter that is not the ledger's, showing both."""
     there = rows.charter(connection)
     mine = {part: _plain(here[part], part) for part in CHARTER}
+    if _of_earlier(there["budget"]):  # whoever opens it means the conversion that it has
+        mine["budget"] = _without_conversion(mine["budget"])
     differing = {part: _differences(part, there[part], mine[part]) for part in CHARTER}
     parts = [part for part in CHARTER if differing[part]]
     if not parts:
@@ -103,11 +105,23 @@ def _other_budget(connection: Connection, there: Mapping[str, Any], mine: object
     found = raises(connection)
     before = [rows.row_at(connection, 1).content["charter"]["budget"], *(one.budget for one in found)][:-1]
     step = f"open it with {budget_code(there)}"
-    if mine not in before:
+    if _without_conversion(mine) not in map(_without_conversion, before):
         return "", f"{step}, then call session.raise_budget(...) if more is needed"
     last = found[-1]
     by = f" by {short(last.person, 80)}" if last.person else ""
     return f"the budget of this ledger was raised to {budget_text(there)}{by} on {last.at[:10]}", step
+
+
+def _of_earlier(budget: object) -> bool:
+    """Whether a budget names no conversion, as before there were two."""
+    return isinstance(budget, dict) and "conversion" not in budget
+
+
+def _without_conversion(budget: object) -> object:
+    """A budget without the conversion of today's budgets."""
+    if isinstance(budget, dict) and budget.get("conversion") == "cks":
+        return {part: value for part, value in budget.items() if part != "conversion"}
+    return budget
 
 
 def _plain(value: object, name: str) -> Any:

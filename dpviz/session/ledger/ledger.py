@@ -134,6 +134,7 @@ class Ledger:
         person: str | None = None,
         recognised: bool = False,
         holds: Holds | None = None,
+        least_format: int = 1,
     ) -> Ledger:
         """Open the ledger at `location`, or make one with this charter and these opening totals.
 
@@ -160,6 +161,8 @@ class Ledger:
             of it is known in whatever place it was.
         holds : callable, optional
             Knows what an answer says of its own price: `verify` holds each entry against what it paid for.
+        least_format : int, default 1
+            The first format whose readers know all that the charter says; used only for a new ledger.
 
         Returns
         -------
@@ -195,7 +198,8 @@ class Ledger:
                 raise no_ledger(called, "does not exist", "give the place of the ledger, or leave out existing=True")
             # two ledgers that are begun in one second under one charter are two: the first row's hash tells them apart
             own = secrets.token_hex(16)
-            first = Row.after(None, "charter", opening, format=ledger_location.format, charter=charter, ledger=own)
+            format_ = max(ledger_location.format, least_format)
+            first = Row.after(None, "charter", opening, format=format_, charter=charter, ledger=own)
             made = ledger_location.create(lambda connection: rows.append(connection, first))
         beside = ledger_location.beside()
         if beside.state == "other":  # before anything is written there

@@ -37,8 +37,8 @@ from sqlalchemy.pool import QueuePool
 
 from dpviz import files, threads
 from dpviz.errors import LedgerError, LedgerFormat, LedgerReadOnly
-from dpviz.session.ledger import schema, store, tables, witness
-from dpviz.session.ledger.chain import FORMAT, Row, broken
+from dpviz.session.ledger import packing, schema, store, tables, witness
+from dpviz.session.ledger.chain import Row, broken
 from dpviz.session.ledger.witness import ABSENT, Beside, Note
 
 if sys.platform != "win32":
@@ -59,7 +59,7 @@ class File:
     """A path that a ledger is at, or could be at."""
 
     path: Path
-    format: ClassVar[int] = FORMAT
+    format: ClassVar[int] = packing.FORMAT
     keeps_note: ClassVar[bool] = True
 
     def __str__(self) -> str:
