@@ -356,7 +356,7 @@ def test_words_for_what_is_left_and_what_is_spent() -> None:
     state = charge(opened(Budget("1", "1e-6", filter="zcdp")), PureDP(Fraction(1, 10)))
     assert repr(remaining(state)) == (
         "<left: ρ 0.017898628911 of 0.022894466407, δ 0.0000005 of 0.0000005, shift 0.001 of 0.001; "
-        "at most ε 0.189485 in one answer>"
+        "at most ε 0.189484 in one answer>"
     )
     assert accountant.spent_text(charge(opened(Budget("1")), PureDP(Fraction(1, 10)))) == "ε 0.1"
 
