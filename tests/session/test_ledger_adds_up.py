@@ -12,6 +12,7 @@ import pytest
 import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerCorrupt, LedgerFormat, LedgerReadOnly, ParameterError
+from dpviz.exact import text
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.chain import GENESIS, Row
@@ -140,12 +141,13 @@ def test_a_chain_rewritten_as_it_was_would_pass(paid: tuple[Session, Path, str])
 
 def test_the_caps_of_a_budget_stay_what_they_were_when_ledgers_were_made() -> None:
     """A ledger whose caps are larger than this version fixes would be refused."""
-    caps = accountant.opened(dv.Budget("2", "1e-6", filter="zcdp"))
-    assert {name: str(accountant.amount(int(caps[name]))) for name in caps if name.endswith("_cap")} == {
-        "rho_cap": "64422272799/1000000000000",
-        "delta_cap": "1/2000000",
-        "shift_cap": "1/500",
-    }
+    for conversion, rho in (("bun-steinke", "0.064422272799"), ("cks", "0.083287524221")):
+        caps = accountant.opened(dv.Budget("2", "1e-6", "zcdp", conversion))
+        assert {name: text(accountant.amount(int(caps[name]))) for name in caps if name.endswith("_cap")} == {
+            "rho_cap": rho,
+            "delta_cap": "0.0000005",
+            "shift_cap": "0.002",
+        }
 
 
 def test_a_session_says_that_its_ledger_is_new_and_existing_refuses_to_start_one(tmp_path: Path) -> None:
