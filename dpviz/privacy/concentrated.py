@@ -117,9 +117,9 @@ def moved_most(rate: Fraction, l1: int, most: int) -> tuple[Moved, ...]:
     rate : Fraction
         The rate of the noise, the same on every count.
     l1 : int
-        How far one unit moves all counts together.
+        The sum of what one unit moves all counts by.
     most : int
-        How far it moves one count.
+        The most that it moves one count by.
 
     Returns
     -------
