@@ -121,8 +121,8 @@ def test_a_report_says_what_its_ledger_charged_in_rho(tmp_path: Path) -> None:
     it.release(BINS, dv.Dense("0.1"), key="not shown")
     page = dv.report([it.release(BINS, dv.Dense("0.1"))], tmp_path / "report.html", ledger=it).read_text()
     assert (
-        "The ledger has charged ρ 0.009991674992 of 0.022894466407 and δ 0 of 0.0000005 under the zCDP filter for 2 entries; "
-        "this report shows 1 of them."
+        "The ledger has charged ρ 0.009991674992 of 0.022894466407 and δ 0 of 0.0000005 under the zCDP filter "
+        "for 2 entries; this report shows 1 of them."
     ) in page
 
 
