@@ -26,7 +26,15 @@ from dpviz.mechanisms.count_noise import (
     check_law,
     check_limit,
 )
-from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, BoundGaussian, epsilon_for
+from dpviz.mechanisms.gaussian import (
+    DELTA,
+    GAUSSIAN,
+    GAUSSIAN_WORDS,
+    USUAL_DELTA,
+    BoundGaussian,
+    epsilon_for,
+    pure_rho_of,
+)
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import BETAS, ErrorModel, ErrorValue
 from dpviz.model.laws.dense import NoisyBins, bins_law
@@ -35,7 +43,6 @@ from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
-from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 
@@ -249,12 +256,12 @@ class DenseBound(Bound):
     @property
     def for_zcdp(self) -> Bound | None:
         """Gaussian noise, clamped alike."""
-        made, loss = self.mechanism, self.price.loss
+        made = self.mechanism
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
             moves = _shifts(self.unit, self.question.bins)
-            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
+            epsilon = epsilon_for(pure_rho_of(self.price), USUAL_DELTA, moves)
             rival = Dense(epsilon, GAUSSIAN, cap=made.cap, clamp=made.clamp, delta=USUAL_DELTA)
             return rival.bind(self.question, self.unit)
         return None

@@ -17,6 +17,8 @@ from dpviz.model.laws.count_noise import GaussianNoise
 from dpviz.model.mechanism import Mode
 from dpviz.model.parameters import Probability, parameter
 from dpviz.model.source import Tick
+from dpviz.privacy.concentrated import pure_rho
+from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP
 from dpviz.privacy.unit import Unit
@@ -76,6 +78,12 @@ def epsilon_for(rho: Fraction, delta: Fraction, moves: Shifts) -> Fraction:
     raise ParameterError.of(
         f"rho = {text(rho)}", "no epsilon that can be asked for pays for so little", "ask for a larger rho"
     )
+
+
+def pure_rho_of(price: Guarantee) -> Fraction:
+    """The rho of a pure answer that Gaussian noise is compared with: of its noise, where that is known."""
+    steps = price.zcdp_steps
+    return steps.rho if isinstance(steps, ZCDP) else pure_rho(to_approx(price.loss).epsilon)
 
 
 def guarantee(epsilon: Fraction, delta: Fraction, noise: Calibrated, unit: Unit) -> Guarantee:

@@ -20,7 +20,7 @@ from dpviz.errors import DomainError, ParameterError, short
 from dpviz.exact import counted, text, whole
 from dpviz.fitting.residuals import LARGEST_WEIGHT, MOST_TABLES, MOST_TOGETHER, Places, Tables
 from dpviz.fitting.simulated import sampler_of
-from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, pure_rho_of
 from dpviz.model.answers import Answer, MarginalTables
 from dpviz.model.answers.marginals import MOST_CELLS, TIMES, TOTAL, written
 from dpviz.model.domain import Domain, quoted
@@ -33,7 +33,6 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
-from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
@@ -395,12 +394,12 @@ class MarginalsBound(Bound):
     @property
     def for_zcdp(self) -> Bound | None:
         """Gaussian noise on the same tables."""
-        made, loss = self.mechanism, self.price.loss
+        made = self.mechanism
         if made.base == GAUSSIAN:
             return None
         with suppress(ParameterError):
             moves = TablesSpread.of(self.unit, self.tables).moves(self.tables)
-            epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, moves)
+            epsilon = epsilon_for(pure_rho_of(self.price), USUAL_DELTA, moves)
             return replace(made, epsilon=epsilon, base=GAUSSIAN, delta=USUAL_DELTA).bind(self.question, self.unit)
         return None
 

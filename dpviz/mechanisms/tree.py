@@ -20,7 +20,7 @@ from dpviz.fitting.simulated import sampler_of
 from dpviz.fitting.tree import Design, Shape
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.mechanisms.count_noise import MOST_COUNT
-from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee
+from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DELTA, epsilon_for, guarantee, pure_rho_of
 from dpviz.model.answers import Answer, Ranges
 from dpviz.model.answers.ranges import asked
 from dpviz.model.error import ErrorModel
@@ -34,7 +34,6 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy import renyi
-from dpviz.privacy.conversion import to_zcdp
 from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import PureDP
@@ -561,14 +560,14 @@ class TreeBound(Bound):
     @property
     def for_zcdp(self) -> Bound | None:
         """Gaussian noise on the same levels; of the best branching, where nobody has chosen one."""
-        made, loss = self.mechanism, self.price.loss
+        made = self.mechanism
         if made.base == GAUSSIAN or not self.asked:
             return None
         with suppress(ParameterError):
             rival = replace(made, base=GAUSSIAN, delta=USUAL_DELTA)
             gaussian = rival.bind(self.question, self.unit).gaussian(self.unit)
             if gaussian is not None:
-                epsilon = epsilon_for(to_zcdp(loss).rho, USUAL_DELTA, gaussian[1])
+                epsilon = epsilon_for(pure_rho_of(self.price), USUAL_DELTA, gaussian[1])
                 return rival.with_epsilon(epsilon).bind(self.question, self.unit)
         return None
 
