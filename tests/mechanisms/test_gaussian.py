@@ -603,7 +603,7 @@ def test_a_plan_under_a_zcdp_budget_says_what_gaussian_noise_would_give(tmp_path
     rival = plan.bound.for_zcdp
     assert rival is not None and rival.price.zcdp_steps is not None
     costs = it.remaining.cost(plan.price)["rho"]
-    assert costs * Fraction(99, 100) <= rival.price.zcdp_steps.rho <= costs < Fraction(1, 8), "the same rho, and no more"
+    assert costs * Fraction(99, 100) <= rival.price.zcdp_steps.rho <= costs < Fraction(1, 8), "the same, and no more"
     beta = Fraction(1, 20)
     better = rival.error.one_bin(beta).value  # type: ignore[union-attr]
     assert better < plan.error.one_bin(beta).value  # type: ignore[union-attr]
