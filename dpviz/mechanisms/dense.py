@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -43,7 +43,9 @@ from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
+from dpviz.privacy.concentrated import geometric_rho, moved_most
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ZCDP
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -215,7 +217,13 @@ class DenseBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        return self.noise.guarantee(self.unit, self.mechanism.epsilon)
+        """The price of noise on every count; of geometric noise with its own rho, which a zCDP budget books."""
+        price, noise = self.noise.guarantee(self.unit, self.mechanism.epsilon), self.noise
+        if isinstance(noise, BoundGaussian) or noise.finite is not None:
+            return price
+        # a unit moves no count by more than max_per_bin, and all of them by no more than l1
+        moved = moved_most(self.mechanism.epsilon / noise.l1, noise.l1, self.unit.max_per_bin)
+        return replace(price, zcdp_steps=ZCDP(geometric_rho(moved)))
 
     @cached_property
     def space(self) -> Space:

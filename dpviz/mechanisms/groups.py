@@ -299,7 +299,7 @@ def together(each: Bound, unit: Unit, way: Way) -> tuple[Fraction, Shifts] | Non
 def rho_together(each: Bound, unit: Unit, way: Way) -> Fraction | None:
     """The rho of the answers about all parts, where each is Gaussian noise; else None."""
     by, alone, found = each.question.by, each.price.zcdp_steps, together(each, unit, way)
-    if by is None or not isinstance(alone, ZCDP):
+    if by is None or not isinstance(alone, ZCDP) or isinstance(each.price.loss, PureDP):
         return None
     if found is not None:
         return rho_of(found[1], found[0])

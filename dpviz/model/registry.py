@@ -200,7 +200,7 @@ def _variant(release: Release) -> str:
 def _privacy_loss(release: Release) -> dict[str, Any]:
     unit, loss = release.unit, release.guarantee.loss
     level = f"Event-level: {unit.noun}, one row" if unit.is_row else f"User-level: {unit.noun}, the rows of one user"
-    converted, noise = to_approx(loss), release.guarantee.zcdp_steps
+    converted, noise = to_approx(loss), release.guarantee.zcdp_steps if release.guarantee.is_gaussian else None
     parameters = {"epsilon": converted.epsilon}
     if converted.delta:
         parameters["delta"] = converted.delta

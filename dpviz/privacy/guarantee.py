@@ -31,6 +31,11 @@ class Guarantee:
     zcdp_steps: RangeBounded | ZCDP | None = None
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether the price follows from the rho of noise that is not pure by itself."""
+        return isinstance(self.zcdp_steps, ZCDP) and not isinstance(self.loss, PureDP)
+
+    @property
     def sentence(self) -> str:
         """`0.2-differential privacy for adding or removing one person-year`."""
         return f"{self.loss.sentence} for {self.unit.sentence}"

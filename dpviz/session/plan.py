@@ -20,7 +20,6 @@ from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining
 from dpviz.session.stale import stale
 
@@ -405,7 +404,7 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += [f"  proof        {self.price.rule}"] if isinstance(self.price.zcdp_steps, ZCDP) else []
+        lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
         lines += error_lines(self.bound, self.many)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []

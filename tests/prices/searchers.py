@@ -31,6 +31,7 @@ from dpviz.mechanisms.groups import Groups
 from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.loss import RangeBounded
+from dpviz.session.accountant import booked
 from tests.mechanisms import ranking
 from tests.prices.contributions import Limits, contributions, moves, pairs, random_limits, valued
 
@@ -90,9 +91,23 @@ def linear(what: str, bound: Any, rates: Floats | None, squares: Floats | None, 
     if rates is not None:
         true = float((np.abs(moved) @ rates).max())
         yield Held(what, "L1", float(to_approx(bound.price.loss).epsilon), true)
+        books = booked("zcdp", bound.price.loss, bound.price.zcdp_steps)["rho"]
+        yield Held(what, "mean loss", float(books), worst_mean_loss(rates, moved))
         return
     assert squares is not None
     yield from gaussian(what, bound.price, moved, squares)
+
+
+def worst_mean_loss(rates: Floats, moved: Floats) -> float:
+    """The largest mean of the loss of geometric noise, which is the divergence of orders near 1: from its law."""
+    means = np.zeros(moved.shape)
+    for at, rate in enumerate(rates.tolist()):
+        z = np.arange(-math.ceil(45 / rate), math.ceil(45 / rate) + 1, dtype=np.float64) if rate else np.zeros(1)
+        law = math.tanh(rate / 2) * np.exp(-rate * np.abs(z))
+        steps, places = np.unique(np.abs(moved[:, at]), return_inverse=True)
+        losses = [rate * float((law * (np.abs(z - step) - np.abs(z))).sum()) if step else 0.0 for step in steps]
+        means[:, at] = np.array(losses)[places.reshape(-1)]
+    return float(means.sum(axis=1).max())
 
 
 def gaussian(what: str, price: Any, moved: Floats, squares: Floats) -> Iterator[Held]:

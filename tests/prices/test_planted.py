@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from dpviz.laws import bounded
-from dpviz.mechanisms import alp, compact, cuts, groups, key_count, marginals, parts, ranked, stability, tree
+from dpviz.mechanisms import alp, compact, cuts, dense, groups, key_count, marginals, parts, ranked, stability, tree
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.workload import Workload
 from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.unit import Unit
+from dpviz.session import accountant
 from tests.prices.searchers import SEARCHERS, search
 from tests.soak.test_neighbours import SEEDED
 
@@ -247,12 +248,24 @@ def noise_for_the_norm_of_a_row(patch: Patch) -> None:
     patch.setattr("dpviz.laws.product.l2_squared", lambda cut, size: min(cut, Fraction(size)) / 2)
 
 
+def every_count_by_1(patch: Patch) -> None:
+    """The rho of geometric noise is booked as if a unit moved each count by 1: a move by 2 costs nearly four times."""
+    patch.setattr(dense, "moved_most", lambda rate, l1, most: ((rate, 1, l1),))
+
+
+def range_bounded_for_pure(patch: Patch) -> None:
+    """A pure answer is booked as a range-bounded step, a quarter of its rho."""
+    patch.setattr(accountant, "pure_rho", lambda epsilon: epsilon**2 / 8)
+
+
 PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     largest_rise: ("Tree",),
     one_end_of_the_fall: ("Tree",),
     one_side_of_a_replacement: ("Dense", "Sorted", "PureSparse", "SampleCategory"),
     twice_below_the_root_forgotten: ("Tree",),
     squares_of_the_l1_pair: ("Dense",),
+    every_count_by_1: ("Dense",),
+    range_bounded_for_pure: ("Sorted", "Queries", "PureSparse"),
     limit_per_bin_forgotten: ("Dense", "Sorted"),
     rest_of_the_records_forgotten: ("Dense",),
     tables_move_one_way: ("Marginals",),
