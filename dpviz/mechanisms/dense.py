@@ -94,7 +94,9 @@ class Dense(Parameters):
     **Privacy.** Pure DP. One unit moves the counts by at most l1 (`Unit.l1`) in L1, and one step of one count changes
     the law by a ratio of at most 1/decay. Gaussian noise: (epsilon, delta) by the exact delta of the worst move
     (`privacy.discrete_gaussian`), and zCDP with rho = l2_squared / (2 variance), which is attained in the limit
-    (`Unit.l2_squared`). Clamping is post-processing [1]_.
+    (`Unit.l2_squared`). A zCDP budget books the rho of two-sided geometric noise, too, where base="exp": the mean of
+    its loss for the worst move (`privacy.concentrated`), which is far below that of epsilon where one unit touches
+    several bins. Clamping is post-processing [1]_.
 
     **Error.** Exact, from the law of the noise; the same for every count but near the clamp, where it is smaller.
 

@@ -20,7 +20,7 @@ class Guarantee:
     requested   the epsilon the analyst typed, where the mechanism pays less
     exact       the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
     zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain, or as the rho of its
-                noise: what a zCDP filter charges
+                noise: what a zCDP filter charges; of pure noise in budgets alone that name their conversion
     """
 
     loss: Loss
