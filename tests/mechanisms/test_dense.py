@@ -20,6 +20,8 @@ from dpviz.model.question import Question
 from dpviz.model.statistic import DenseCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
+from dpviz.privacy.optimal import best_optimal_dp
+from dpviz.session import accountant
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case, Law
 
@@ -304,3 +306,16 @@ def test_parameters_are_texts_that_make_the_same_mechanism_again() -> None:
     ):
         assert dv.Dense.from_parameters(made.parameters()) == made
         assert eval(made.python, {"dv": dv}) == made
+
+
+def test_a_zcdp_budget_books_the_rho_of_the_noise_and_holds_45_answers_over_ten_bins() -> None:
+    """Ten bins of 0.01 are ten answers by randomised response: so many cost at most the budget by the optimal rule."""
+    question = Question.of(dv.Domain.integers(0, 9, column="x"))
+    unit, budget = dv.Unit("person", max_bins=10), dv.Budget("1", "1e-6", filter="zcdp")
+    price, rho = dv.Dense("1/10").bind(question, unit).price, accountant.caps(budget)["rho"]
+    cost, alone = (accountant.booked("zcdp", price.loss, steps)["rho"] for steps in (price.zcdp_steps, None))
+    assert abs(float(cost) - 10 * 0.01 * math.tanh(0.005)) < 2e-12 and (rho // cost, rho // alone) == (45, 4)
+    assert best_optimal_dp(450, Fraction(1, 100), Fraction(1, 10**6)).epsilon <= 1
+    assert best_optimal_dp(900, Fraction(1, 100), Fraction(1, 10**6)).epsilon > 1, "twice as many would not"
+    for made in (dv.Dense("1/10", base="tight", cap=9), dv.Dense("1/10", base="paper", cap=9)):
+        assert made.bind(question, unit).price.zcdp_steps is None, "the law of the finite samplers is another"
