@@ -33,9 +33,10 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
+from dpviz.privacy.concentrated import Moved, geometric_rho, moved_most, replaced_rho
 from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import PureDP
+from dpviz.privacy.loss import ZCDP, PureDP
 from dpviz.privacy.unit import Unit
 
 Base = Literal["exp", "gaussian"]
@@ -334,6 +335,25 @@ class TablesSpread:
         return cls(moved, sum(map(max, alone, twice)), records)
 
 
+def geometric_price(unit: Unit, tables: Tables, step: Fraction) -> Fraction:
+    """A bound of the rho of two-sided geometric noise on all cells; its rate is `step` times the weight of a table.
+
+    A unit moves the cells of a table by its records together, and one of them by what fits into the bins that it adds
+    up. A table of one cell moves by the difference of rise and fall.
+    """
+    bins = prod(tables.sizes)
+    below: list[Moved] = []
+    totals: list[Moved] = []
+    records = unit.records(bins)
+    for cells, weight in zip(tables.cells, tables.weights, strict=True):
+        if weight:
+            most = min(records, bins // cells * unit.max_per_bin)
+            (totals if cells == 1 else below).extend(moved_most(weight * step, records, most))
+    if unit.relation == "add-remove":
+        return geometric_rho((*below, *totals))
+    return replaced_rho(below, totals, records)
+
+
 @dataclass(frozen=True)
 class MarginalsBound(Bound):
     """Marginals, bound to a question and a unit."""
@@ -363,7 +383,10 @@ class MarginalsBound(Bound):
             return guarantee(made.epsilon, made.delta, self.noise, self.unit)
         many = counted(len(self.tables.tables), "table")
         rule = f"two-sided geometric noise on {many}, which one unit moves by no more than their sensitivities together"
-        return Guarantee(PureDP(made.epsilon), self.unit, rule, requested=made.epsilon)
+        price = Guarantee(PureDP(made.epsilon), self.unit, rule, requested=made.epsilon)
+        if not isinstance(self.law, MarginalsLaw):
+            return price
+        return replace(price, zcdp_steps=ZCDP(geometric_price(self.unit, self.tables, self.law.step)))
 
     @cached_property
     def space(self) -> Space:

@@ -34,9 +34,10 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import DenseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import Bits
 from dpviz.privacy import renyi
+from dpviz.privacy.concentrated import geometric_rho, moved_most, replaced_rho
 from dpviz.privacy.discrete_gaussian import Calibrated, Shifts, calibrate
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import PureDP
+from dpviz.privacy.loss import ZCDP, PureDP
 from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -327,6 +328,36 @@ class TreeSpread:
         down = self._room(up // self.each)
         return max((rest + top) * up, rest * (up + down) + top * (up - down))
 
+    def rho(self, step: Fraction, weights: tuple[int, ...], branching: int, known: bool = False) -> Fraction:
+        """Return a bound of the rho of two-sided geometric noise on all nodes.
+
+        Parameters
+        ----------
+        step : Fraction
+            The rate of the noise on a node of weight 1; others have it times their weight.
+        weights : tuple of int
+            The weight of each height, leaves first.
+        branching : int
+            How many children a node has.
+        known : bool
+            Whether the root is public, and not drawn.
+
+        Notes
+        -----
+        The rises at one height are at most `records` together, and at most `each` for each leaf below a node.
+        """
+        *below, top = weights
+        under = [
+            move
+            for height, weight in enumerate(below)
+            if weight
+            for move in moved_most(weight * step, self.records, min(self.records, self.each * branching**height))
+        ]
+        root = [] if known or not top else [(top * step, self.records, 1)]
+        if not self.replaced:
+            return geometric_rho((*under, *root))
+        return replaced_rho(under, root, self.records)
+
     def _room(self, filled: int) -> int:
         """The largest fall beside a rise that takes this number of leaves."""
         if not self.replaced:
@@ -512,7 +543,12 @@ class TreeBound(Bound):
         if drawn and made.delta is not None and self.noise is not None:
             return guarantee(made.epsilon, made.delta, self.noise, self.unit)
         rule = "two-sided geometric noise on the nodes of a tree, Hay, Rastogi, Miklau, Suciu 2010, Proposition 4"
-        return Guarantee(PureDP(made.epsilon if drawn else Fraction(0)), self.unit, rule, requested=made.epsilon)
+        price = Guarantee(PureDP(made.epsilon if drawn else Fraction(0)), self.unit, rule, requested=made.epsilon)
+        law = self.law
+        if not isinstance(law, TreeLaw) or law.step is None:
+            return price
+        rho = Spread.of(self.unit, law.bins).rho(law.step, law.heights, law.branching, law.total is not None)
+        return replace(price, zcdp_steps=ZCDP(rho))
 
     @cached_property
     def space(self) -> Space:

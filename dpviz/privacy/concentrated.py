@@ -6,6 +6,7 @@ exact or certified enclosures; no float takes part, so that two machines never d
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -168,19 +169,21 @@ def geometric_rho(moved: Iterable[Moved]) -> Fraction:
     >>> float(geometric_rho(moved_most(Fraction(1, 10), 10, 10)))
     0.368931747608
     """
-    terms = [(positive(rate, "rate"), move, times) for rate, move, times in moved if move and times]
+    terms: Counter[tuple[Fraction, int]] = Counter()
+    for rate, move, many in moved:
+        if move and many:
+            terms[positive(rate, "rate"), move] += many
     if not terms:
         return Fraction(0)
     found: list[Fraction] = []
 
     def rounded(precision: int) -> bool | None:
-        ends = [_kappa(rate, move, precision) for rate, move, _ in terms]
-        if any(end is None for end in ends):
-            return None
-        low, high = (
-            sum((times * end[side] for end, (_, _, times) in zip(ends, terms, strict=True) if end), Fraction(0))
-            for side in (0, 1)
-        )
+        low = high = Fraction(0)
+        for (rate, move), times in terms.items():
+            ends = _kappa(rate, move, precision)
+            if ends is None:
+                return None
+            low, high = low + times * ends[0], high + times * ends[1]
         up = ceil_to(high, EPSILON_STEP)
         if ceil_to(low, EPSILON_STEP) != up:
             return None
@@ -189,6 +192,36 @@ def geometric_rho(moved: Iterable[Moved]) -> Fraction:
 
     decide(rounded)
     return found[0]
+
+
+def replaced_rho(below: Iterable[Moved], root: Iterable[Moved], records: int) -> Fraction:
+    """Return a bound of the rho of a unit that is replaced, rounded up.
+
+    Parameters
+    ----------
+    below : iterable
+        The moves of counts that a unit which comes or goes moves, where rises and falls add up.
+    root : iterable
+        The same of sums of all records, which move by the difference of rise and fall.
+    records : int
+        The most records of a unit.
+
+    Returns
+    -------
+    Fraction
+        A multiple of 10**-12.
+
+    Notes
+    -----
+    A count that rises by x and falls by y moves by |x - y|, which costs at most as much as x and y apart: the rho of a
+    count grows with its move. A sum of all records moves by at most `records`. A single record either counts on both
+    sides, and moves no such sum, or on one side alone; of several the whole is at most the sum of both.
+    """
+    both, sums = tuple((rate, move, 2 * times) for rate, move, times in below), tuple(root)
+    if records > 1:
+        return geometric_rho((*both, *sums))
+    once = tuple((rate, move, times // 2) for rate, move, times in both)
+    return max(geometric_rho(both), geometric_rho((*once, *sums)))
 
 
 def _kappa(rate: Fraction, move: int, precision: int) -> tuple[Fraction, Fraction] | None:

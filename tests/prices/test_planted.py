@@ -18,6 +18,7 @@ from dpviz.mechanisms import alp, compact, cuts, dense, groups, key_count, margi
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.workload import Workload
 from dpviz.privacy import discrete_gaussian
+from dpviz.privacy.concentrated import geometric_rho
 from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
@@ -253,6 +254,16 @@ def every_count_by_1(patch: Patch) -> None:
     patch.setattr(dense, "moved_most", lambda rate, l1, most: ((rate, 1, l1),))
 
 
+def a_replaced_unit_moves_once(patch: Patch) -> None:
+    """The rho of geometric noise is booked as if a replaced unit moved the counts one way."""
+
+    def once(below: Any, root: Any, records: int) -> Fraction:
+        return geometric_rho((*below, *root))
+
+    patch.setattr(tree, "replaced_rho", once)
+    patch.setattr(marginals, "replaced_rho", once)
+
+
 def range_bounded_for_pure(patch: Patch) -> None:
     """A pure answer is booked as a range-bounded step, a quarter of its rho."""
     patch.setattr(accountant, "pure_rho", lambda epsilon: epsilon**2 / 8)
@@ -265,6 +276,7 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     twice_below_the_root_forgotten: ("Tree",),
     squares_of_the_l1_pair: ("Dense",),
     every_count_by_1: ("Dense",),
+    a_replaced_unit_moves_once: ("Tree", "Marginals"),
     range_bounded_for_pure: ("Sorted", "Queries", "PureSparse"),
     limit_per_bin_forgotten: ("Dense", "Sorted"),
     rest_of_the_records_forgotten: ("Dense",),
