@@ -666,26 +666,24 @@ class Session(Custody):
 
         with nothing_charged():
             price = self._opening(parameters).price(self._unit)
-            name, rule = (
-                opening_key(parameters, self._unit, checked_key(key)),
-                accountant.conversion(self._ledger.account),
-            )
-            body = opening_body(parameters, price, key, rule)
+            name = opening_key(parameters, self._unit, checked_key(key))
         errand: Errand[Entry] = Errand(
             lambda entry: (f"the sub-session is open and paid for, as entry {entry.number}", entry.number),
             f"whether the sub-session was charged is not known yet; count {price.loss.short} as spent",
         )
 
-        def admit(state: Mapping[str, str]) -> dict[str, str]:
-            after = accountant.enter(state, body["price"])
-            errand.charging()
-            return after
-
         def work() -> Entry:
             with before_a_charge():
-                known = self._ledger.find(name)
+                known, rule = self._ledger.find(name), accountant.conversion(self._ledger.account)
             if known is None:
                 probing.check(self._source)
+            body = opening_body(parameters, price, key, rule)
+
+            def admit(state: Mapping[str, str]) -> dict[str, str]:
+                after = accountant.enter(state, body["price"])
+                errand.charging()
+                return after
+
             return self._ledger.charge(name, body, admit, opens=parameters.opened())
 
         return self._sub_session(errand.run(work))
