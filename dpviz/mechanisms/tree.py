@@ -547,7 +547,7 @@ class TreeBound(Bound):
         law = self.law
         if not isinstance(law, TreeLaw) or law.step is None:
             return price
-        rho = Spread.of(self.unit, law.bins).rho(law.step, law.heights, law.branching, law.total is not None)
+        rho = TreeSpread.of(self.unit, law.bins).rho(law.step, law.heights, law.branching, law.total is not None)
         return replace(price, zcdp_steps=ZCDP(rho))
 
     @cached_property
