@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import kind_of, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import probability
 from dpviz.fitting.inverted_tests import Reached, by_halves, first_accepted, halvings
@@ -45,17 +45,22 @@ ROUNDING: Final = 1e-9
 INVERTED: Final = "the test of one sum of counts, inverted"
 
 
-def share_of(q: Any) -> Fraction:
-    """A share strictly between 0 and 1."""
+def share_of(q: Any, place: str = "") -> Fraction:
+    """A share strictly between 0 and 1. One of several, at a place in their list, is not quoted: it may be data."""
     try:
         return probability(q, "q", zero=False)
     except ParameterError as error:
         refused = ParameterError.of(
-            error.value,
+            f"{kind_of(q)} as {place}" if place else error.value,
             "a quantile is named by a share strictly between 0 and 1: noise bounds no least or greatest value",
             'write "1/2" for the median, or "0.9"',
         )
     raise refused
+
+
+def shares_of(several: Sequence[Any]) -> list[Fraction]:
+    """Read each share of a list."""
+    return [share_of(q, f"share {place} of {len(several)}") for place, q in enumerate(several, 1)]
 
 
 class InvertedQuantiles(InOrder):

@@ -64,7 +64,7 @@ class OrderedAskable(Askable):
         >>> [found.label for found in draw.quantile(["1/4", "1/2"])]
         ['31', '31']
         """
-        from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of
+        from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of, shares_of
         from dpviz.model.quantiles import DerivedQuantiles
 
         asked = InvertedQuantiles(self._subject, beta, among, reader)
@@ -74,7 +74,7 @@ class OrderedAskable(Askable):
             raise ParameterError.of(
                 f"{len(q):,} quantiles", f"ask for 1 to {MOST_ASKED:,} at once", "ask for the others in another call"
             )
-        return DerivedQuantiles(tuple(asked.quantile(one) for one in list(map(share_of, q))))
+        return DerivedQuantiles(tuple(asked.quantile(one) for one in shares_of(q)))
 
     @plain_arguments
     def median(self, *, beta: Number = "0.05", among: Among = "one", reader: str = "") -> DerivedQuantile:

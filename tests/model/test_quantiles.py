@@ -299,6 +299,17 @@ def test_what_has_no_quantile_is_refused_with_value_rule_and_next_step(name: str
     assert refused.value.rule and refused.value.next_step
 
 
+def test_a_share_of_a_list_is_named_by_its_place_and_not_quoted() -> None:
+    """Somebody pastes a column where shares belong; a share that stands alone was typed, and is quoted."""
+    release = drawn(dv.Domain.integers(0, 9, column="x"), dv.Dense(1), [1, 2])
+    for odd in (718_281_828, "Quetzalwren"):
+        with pytest.raises(ParameterError, match="as share 2 of 2") as refused:
+            release.quantile(["1/2", odd])
+        assert str(odd) not in str(refused.value)
+        with pytest.raises(ParameterError, match=str(odd)):
+            release.quantile(odd)
+
+
 def test_a_fact_lets_a_limited_answer_have_a_quantile() -> None:
     frame = pd.DataFrame({"user": list("abcdefgh") * 5, "x": [3] * 40})
     lesson = dv.teaching(frame, seed=2, unit=dv.Unit("user", max_bins=2))
