@@ -169,6 +169,12 @@ def geometric_rho(moved: Iterable[Moved]) -> Fraction:
     >>> float(geometric_rho(moved_most(Fraction(1, 10), 10, 10)))
     0.368931747608
     """
+    return _rho_of_moves(tuple(moved))
+
+
+@lru_cache(maxsize=4096)
+def _rho_of_moves(moved: tuple[Moved, ...]) -> Fraction:
+    """The same of a tuple; a session asks for the same one again and again."""
     terms: Counter[tuple[Fraction, int]] = Counter()
     for rate, move, many in moved:
         if move and many:
