@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal
+from weakref import WeakSet
 
 from dpviz.boundary import as_given
 from dpviz.errors import ParameterError, unwritable
@@ -38,7 +39,7 @@ class Charge:
 
     def pay(self, running: Running) -> PaymentOutcome:
         with before_a_charge():
-            body = self._body(accountant.conversion(self.ledger.account))
+            body = self._body(conversion_of(self.ledger))
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
             price = self._bound.price
@@ -74,6 +75,20 @@ class Charge:
             "user_key": self.user_key,
             "price": price_json(bound.price, conversion),
         }
+
+
+_BASIC: WeakSet[Ledger] = WeakSet()
+"""Ledgers whose budget converts nothing, and never will: a budget keeps its filter."""
+
+
+def conversion_of(ledger: Ledger) -> accountant.Conversion | None:
+    """The conversion of the budget in force; a ledger with a basic one is asked once, and not for each charge."""
+    if ledger in _BASIC:
+        return None
+    found = accountant.conversion(ledger.account)
+    if found is None:
+        _BASIC.add(ledger)
+    return found
 
 
 def price_json(price: Guarantee, conversion: accountant.Conversion | None = None) -> dict[str, Any]:
