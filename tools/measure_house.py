@@ -154,7 +154,7 @@ class Measure:
 
 MEASURES = (
     Measure("public calls with an incomplete docstring", incomplete_docstrings, 0, 0),
-    Measure("public functions named by one word", one_word_functions, 72.0, 30, " %"),
+    Measure("public functions named by one word", one_word_functions, 71.1, 30, " %"),
     Measure("comment lines", comment_lines, 0.6, 3, " %", more_is_better=True),
     Measure("members of the largest protocol", largest_protocol, 15, 15),
     Measure("class names defined more than once", repeated_class_names, 0, 0),
