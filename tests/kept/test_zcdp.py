@@ -38,7 +38,7 @@ def price(session: dv.Session, number: int) -> dict[str, Any]:
 
 
 def test_an_earlier_ledger_goes_on_under_its_rule(tmp_path: Path) -> None:
-    """Whoever opens it need not know which one that is."""
+    """A person who opens it need not know which rule that is."""
     session = opened(kept("before", tmp_path), **RAISED)
     budget = session.budget
     assert budget.conversion == "bun-steinke" and session.ledger.verify()
