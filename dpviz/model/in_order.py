@@ -30,8 +30,8 @@ class InOrder:
             raise ParameterError.of(as_given(reader), rule, "leave reader out for the first one")
         self.reader = reader
         if self.among == "all":
-            rule = "nobody counts all quantiles that could be asked for"
-            raise ParameterError.of('"all"', rule, "give among= the number of quantiles")
+            rule = f"nobody counts all questions such as {self.noun} that could be asked"
+            raise ParameterError.of('"all"', rule, "give among= the number of questions")
         reading = subject.reading
         self.bins = subject.answer.ordered_bins(reading)
         if not reading.question.aggregate.counts:

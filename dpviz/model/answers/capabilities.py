@@ -130,8 +130,8 @@ class AnswerValues(Refusing):
     def read(self, reading: Reading, points: Points = None, reader: str = "") -> Values:
         """The values of these points, or of rows in order. Free: what was drawn is post-processed.
 
-        A value that is no fraction is given as a `Enclosed`: the two fractions that enclose it. Tables and charts write
-        both, a frame has them as `value_low` and `value_high`, and pictures draw the middle.
+        A value that is no fraction is given as an `Enclosed`: the two fractions that enclose it. Tables and charts
+        write both, a frame has them as `value_low` and `value_high`, and pictures draw the middle.
 
         reader  one of `readers`; left out, the first
         """
