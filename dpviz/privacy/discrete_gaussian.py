@@ -355,6 +355,16 @@ def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
     return math.floor(epsilon * variance / shift - Fraction(shift, 2)) + 1
 
 
+def worst_alone(moves: Shifts, variance: Fraction) -> tuple[Fraction, int, Fraction] | None:
+    """Return variance and shift of the one coordinate that stands for the worst move, and a bound of e**tau.
+
+    None where several moves may be the worst, or the noise is too narrow for the rule.
+    """
+    if not moves.each or not _applies(moves, variance):
+        return None
+    return *_alone(moves.worst[0], variance), _off(moves, variance)[1]
+
+
 # ---------------------------------------------------------------- intervals
 
 
