@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from dpviz.model.question import Between as Between
     from dpviz.model.question import Question as Question
     from dpviz.model.release import Release as Release
+    from dpviz.privacy.limits import Limits as Limits
     from dpviz.privacy.unit import Unit as Unit
     from dpviz.reports import report as report
     from dpviz.session.accountant import Budget as Budget
@@ -97,6 +98,7 @@ _HOME = {
     "Domain": "dpviz.model.domain",
     "DpvizError": "dpviz.errors",
     "IsotonicExplorer": "dpviz.widgets",
+    "Limits": "dpviz.privacy.limits",
     "MechanismComparison": "dpviz.widgets",
     "MechanismPicker": "dpviz.widgets",
     "Partition": "dpviz.model.partition",

@@ -328,7 +328,7 @@ def _slider(sheet: PlanSheet) -> bytes:
 def _one_unit(units: list[Unit]) -> Unit | None:
     """The unit of all that is released or planned; None where only explorers are shown."""
     for unit in units[1:]:
-        if unit != units[0]:
+        if unit.protects != units[0].protects:
             raise UnitError.of(
                 unit.text,
                 f"a report speaks of one privacy unit, and it began with {units[0].text}",
@@ -508,7 +508,7 @@ def _totals(
     return {
         "epsilon": "0" if loss is None else text(loss.epsilon),
         "delta": "0" if loss is None else text(loss.delta),
-        "unit": "" if unit is None else unit.text,
+        "unit": "" if unit is None else unit.text if _limits_agree(releases) else unit.change,
         "randomness": " and ".join(dict.fromkeys(release.randomness for release in releases)) or "none drawn",
         "chain": chain if total is not None else "",
     }
@@ -566,6 +566,18 @@ def _call(recipe: Recipe) -> str:
         return ""
 
 
+def _limits_agree(releases: list[Release]) -> bool:
+    """Whether all answers were counted within the same limits."""
+    return len({release.unit.limits for release in releases}) < 2
+
+
+def _counted_of(unit: Unit, releases: list[Release]) -> str:
+    """The part of one unit that counts, in one sentence; a sentence for each set of limits where there are several."""
+    units = dict.fromkeys(release.unit for release in releases) or [unit]
+    said = [f"{_bins(one)} counted, and {one.max_per_bin:,} in each{_records(one)}" for one in units]
+    return f"Per {unit.noun} {' in some answers, and '.join(said)}{' in others' * (len(said) > 1)}."
+
+
 def _bins(unit: Unit) -> str:
     return "any number of bins" if unit.max_bins is None else f"at most {unit.max_bins:,} bins"
 
@@ -585,7 +597,7 @@ def _caveats(releases: list[Release], unit: Unit | None, verified: _Verified | N
             f"Facts that hold with or without any one {unit.noun} are learned as intended.",
             f"If several {unit.nouns} belong to one person, each is protected by itself, but all together less well."
             if unit.is_row
-            else f"Per {unit.noun} {_bins(unit)} counted, and {unit.max_per_bin:,} in each{_records(unit)}.",
+            else _counted_of(unit, releases),
             "How long a release took is not hidden from anybody who watched the machine.",
         ]
     if unit.n is not None:

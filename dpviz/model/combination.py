@@ -171,6 +171,12 @@ def fits(question: Question, unit: Unit, other: Question, other_unit: Unit) -> N
             "both answers must be to one question",
             "release one question twice, with two keys",
         )
+    if unit.protects == other_unit.protects and unit != other_unit:
+        raise ParameterError.of(
+            " / ".join(one.limits.besides(two.limits).text for one, two in ((unit, other_unit), (other_unit, unit))),
+            "both answers must be counted within the same limits, for else their true values differ",
+            "release the question twice within one set of limits, with two keys",
+        )
     if unit != other_unit:
         raise ParameterError.of(
             f"{unit.text} / {other_unit.text}", "both answers must protect one unit", "combine releases of one session"

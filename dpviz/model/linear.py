@@ -139,7 +139,7 @@ def inside(points: Sequence[Any], other: Sequence[Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Limits:
+class CountRange:
     """Public facts about true counts: none is below `least` or above `most`, and all add up to `total` at most."""
 
     least: int | None = 0

@@ -21,6 +21,7 @@ from dpviz.model.domain import Domain, category_text, column_name, is_domain, li
 from dpviz.model.partition import MOST_PARTS, Partition
 from dpviz.model.words import told
 from dpviz.names import NamedClass
+from dpviz.privacy.limits import Limits, checked_limits
 from dpviz.privacy.unit import Unit
 
 
@@ -119,11 +120,13 @@ class Question(metaclass=NamedClass):
         Parts of the data, each of which is asked about by itself; None where all rows are asked together.
     part : int, optional
         The number of the one part that is asked; None where all are.
+    limits : Limits, optional
+        Contribution limits in place of those of the unit; None where the unit's hold.
 
     Raises
     ------
     ParameterError
-        If the domain, the filter, the aggregate or the parts are of another kind or contradict each other.
+        If the domain, the filter, the aggregate, the parts or the limits are of another kind or contradict each other.
     DomainError
         If a question for records has undeclared bins, or a column makes both the parts and the bins.
 
@@ -138,6 +141,7 @@ class Question(metaclass=NamedClass):
     aggregate: Aggregate = COUNT
     by: Partition | NamedParts | None = None
     part: int | None = None
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         if not is_domain(self.domain):
@@ -162,6 +166,8 @@ class Question(metaclass=NamedClass):
             )
         filters = {column_name(name): condition(value) for name, value in where.items()}
         object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
+        if self.limits is not None:
+            checked_limits(self.limits)
         if self.by is not None:
             self._check_parts(self.by)
 
@@ -321,6 +327,60 @@ class Question(metaclass=NamedClass):
         domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
         return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 
+    @single_arguments
+    def limited(self, limits: Limits) -> Question:
+        """Return the same question under contribution limits of its own, in place of those of the unit.
+
+        Parameters
+        ----------
+        limits : Limits
+            The limits. One that is left out is that of the unit.
+
+        Returns
+        -------
+        Question
+            The question with these limits, in place of any before.
+
+        Raises
+        ------
+        ParameterError
+            If `limits` is no `Limits`.
+
+        Notes
+        -----
+        A session that plans or releases the question takes the price of these limits. With the unit's own limits the
+        question is the one without any: its stored answers are found.
+
+        Examples
+        --------
+        >>> months = Question(Domain.integers(1, 12, column="month"))
+        >>> months.limited(Limits(max_bins=12)).text
+        'month, 12 bins, max_bins 12'
+        """
+        return replace(self, limits=checked_limits(limits))
+
+    def resolved(self, unit: Unit) -> tuple[Question, Unit]:
+        """Return the question without limits of its own, and the unit with them: what a mechanism is bound to.
+
+        Parameters
+        ----------
+        unit : Unit
+            The privacy unit, whose limits hold where the question has none.
+
+        Returns
+        -------
+        question : Question
+            The question without limits.
+        unit : Unit
+            The unit with the limits of the question.
+
+        Raises
+        ------
+        UnitError
+            If the unit is a row, which adds one to one bin.
+        """
+        return (self, unit) if self.limits is None else (replace(self, limits=None), unit.limited(self.limits))
+
     def in_parts(self) -> list[Question]:
         """Return the same question about each part, in their order.
 
@@ -373,11 +433,12 @@ class Question(metaclass=NamedClass):
         Returns
         -------
         dict
-            The domain, the filter, and the aggregate and the parts where there are any.
+            The domain, the filter, and the aggregate, the parts and the limits where there are any.
         """
         filters = filters_json(self.where)
         parts: dict[str, Any] = {} if self.by is None else {"by": self.by.to_json()}
         parts |= {} if self.part is None else {"part": str(self.part)}
+        parts |= {} if self.limits is None else {"limits": self.limits.to_json()}
         return {"domain": self.domain.to_json(), "where": filters, **self.aggregate.to_json(), **parts}
 
     @classmethod
@@ -400,9 +461,9 @@ class Question(metaclass=NamedClass):
         ParameterError
             If the data are not what `to_json` writes.
         """
-        parts = set(data) - {"aggregate", "by", "part"} if isinstance(data, Mapping) else set()
+        parts = set(data) - {"aggregate", "by", "part", "limits"} if isinstance(data, Mapping) else set()
         if parts != {"domain", "where"} or not isinstance(data["where"], Mapping):
-            rule = "a saved question must have a domain and a filter, perhaps an aggregate and parts, and nothing else"
+            rule = "a saved question has a domain and a filter, perhaps an aggregate, parts or limits, and no more"
             raise ParameterError.of(as_given(data), rule, "write what question.to_json() returns")
         filters = filters_of(data["where"])
         aggregate = aggregate_from_json(data["aggregate"]) if "aggregate" in data else COUNT
@@ -410,7 +471,8 @@ class Question(metaclass=NamedClass):
         part = int(data["part"]) if "part" in data else None
         if part is not None and (by is None or str(part) != data["part"]):
             raise ParameterError.of(as_given(data["part"]), "a saved part is one of a partition", "write to_json()")
-        return cls(Domain.from_json(data["domain"]), filters, aggregate, by, part)
+        limits = Limits.from_json(data["limits"]) if "limits" in data else None
+        return cls(Domain.from_json(data["domain"]), filters, aggregate, by, part, limits)
 
     def canonical(self) -> bytes:
         """Return the bytes that name the question; part of the key of a release.
@@ -450,7 +512,8 @@ class Question(metaclass=NamedClass):
     @property
     def text(self) -> str:
         """For a table row: `visits, 42 bins`."""
-        return ", ".join(filter(None, (self.aggregate.text(self.domain), self.where_text, self.each_text)))
+        limits = "" if self.limits is None else self.limits.text
+        return ", ".join(filter(None, (self.aggregate.text(self.domain), self.where_text, self.each_text, limits)))
 
     @property
     def each_text(self) -> str:
@@ -615,6 +678,7 @@ class Question(metaclass=NamedClass):
         ParameterError
             If the question asks for something else.
         """
+        self._check_resolved(who)
         if not self.aggregate.counts:
             raise ParameterError.of(
                 f"a question for {self.aggregate.noun}",
@@ -637,6 +701,7 @@ class Question(metaclass=NamedClass):
             If the question asks for something else.
         """
         who = who if type(who) is str else kind_of(who)
+        self._check_resolved(who)
         if self.aggregate.additive:
             raise ParameterError.of(
                 f"a question for {self.aggregate.noun}",
@@ -684,11 +749,21 @@ class Question(metaclass=NamedClass):
             If the question asks for something else.
         """
         who = who if type(who) is str else kind_of(who)
+        self._check_resolved(who)
         if not self.aggregate.additive:
             raise ParameterError.of(
                 f"a question for {self.aggregate.noun}",
                 f"{who} counts rows and adds up values; it cannot answer what is asked here",
                 "ask for counts or sums",
+            )
+
+    def _check_resolved(self, who: str) -> None:
+        """Refuse limits that stand in a question: a mechanism and an engine read those of the unit."""
+        if self.limits is not None:
+            raise ParameterError.of(
+                self.limits.text or "limits of the unit",
+                f"{who} takes limits from the unit, and these stand in the question",
+                "give the question to session.plan or session.release, or bind *question.resolved(unit)",
             )
 
     @property

@@ -32,6 +32,7 @@ from dpviz.planning.fans import Points, Spot
 from dpviz.planning.grid import epsilon_grid
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.wanted import each
 
@@ -50,6 +51,7 @@ class PlanSheet:
     verbs  what becomes of an answer, in the words of whoever keeps the data
     way    how the price is shared out where the question is about each part; `mechanism` then answers one of them
     refused  the ways that were refused with this mechanism, by whoever counts, too
+    within  the limits that the call names, where they are not those of the session's unit
     """
 
     question: Question
@@ -64,6 +66,7 @@ class PlanSheet:
     verbs: Verbs = RELEASED
     way: Way | None = None
     refused: Mapping[Way, ParameterError] = field(default_factory=dict)
+    within: Limits | None = None
 
     @property
     def bound(self) -> Bound:
@@ -144,7 +147,7 @@ class PlanSheet:
             ],
             "now": self._point(now, self.epsilon),
             "fans": {"epsilon": [self._point(bound, epsilon) for epsilon, bound in each(fan)]},
-            "python": python_call(self.question, self.mechanism, self.verbs, self._named_way(shared)),
+            "python": python_call(self.question, self.mechanism, self.verbs, self._named_way(shared), self.within),
             **({} if self.way is None else {"way": self.way, "ways": self._ways_json(shared)}),
         }
 
@@ -337,7 +340,9 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     }
 
 
-def python_call(question: Question, mechanism: Mechanism, verbs: Verbs, way: Way | None = None) -> str:
+def python_call(
+    question: Question, mechanism: Mechanism, verbs: Verbs, way: Way | None = None, limits: Limits | None = None
+) -> str:
     """The Python call that does the same, with {epsilon} where the price goes."""
     shown = f'"{mechanism.parameters()["epsilon"] or "{epsilon}"}"'
     lines = [question.python, mechanism.python.replace(f"epsilon={shown}", 'epsilon="{epsilon}"', 1)]
@@ -347,6 +352,8 @@ def python_call(question: Question, mechanism: Mechanism, verbs: Verbs, way: Way
         lines.append(f"by={question.by.python}")
     if way is not None:
         lines.append(f'way="{way}"')
+    if limits is not None:
+        lines.append(f"limits={limits.python}")
     return f"{verbs.call}(\n" + "".join(f"    {line},\n" for line in lines) + ")"
 
 

@@ -30,14 +30,15 @@ def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
 
     Valid when each question was chosen after seeing earlier answers, as long as the total was fixed beforehand.
     Source: Dwork, Roth 2014, Theorem 3.16; Rogers, Roth, Ullman, Vadhan 2016, Theorem 5.1 (adaptive parameters).
-    Guarantees of different units or relations are refused: convert them first.
+    Guarantees of different units or relations are refused: convert them first. Limits may differ, for each guarantee
+    is one for data that differ in one unit, whatever of it counts.
     """
     parts = list(guarantees)
     if not parts:
         raise ParameterError.of("no guarantees", "there is nothing to add up", "give at least one guarantee")
     unit = parts[0].unit
     for part in parts:
-        if part.unit != unit:
+        if part.unit.protects != unit.protects:
             raise ConversionError.of(
                 part.unit.text,
                 f"prices per {unit.text} do not add up with prices of another unit",

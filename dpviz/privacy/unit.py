@@ -9,6 +9,7 @@ from typing import Final, Literal
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
+from dpviz.privacy.limits import Limits, checked_limits
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
@@ -209,6 +210,49 @@ class Unit:
         return replace(self, most_bins=most_bins, most_per_bin=most_per_bin, most_records=most_records)
 
     @property
+    def limits(self) -> Limits:
+        """The limits, each of which is given."""
+        return Limits(self.max_bins, self.max_per_bin, self.max_records)
+
+    @property
+    def protects(self) -> tuple[str, Relation, str, int | None]:
+        """The column, the relation, the noun and the public number of rows: all that prices of a ledger share."""
+        return self.of, self.relation, self.noun, self.n
+
+    @single_arguments
+    def limited(self, limits: Limits) -> Unit:
+        """Return the same unit under other limits; its own hold where none is given.
+
+        Parameters
+        ----------
+        limits : Limits
+            The limits.
+
+        Returns
+        -------
+        Unit
+            Who is protected, and under which change of the data, is the same; so are the facts.
+
+        Raises
+        ------
+        ParameterError
+            If `limits` is no `Limits`.
+        UnitError
+            If the unit is a row, which adds one to one bin.
+
+        Notes
+        -----
+        A limit on all records cuts the other two, as it does in a new unit. One that is lifted gives back none of that:
+        name the other limits with it.
+
+        Examples
+        --------
+        >>> Unit("user", max_bins=3).limited(Limits(max_bins=12)).l1(12)
+        12
+        """
+        return replace(self, **checked_limits(limits).given)  # type: ignore[arg-type]
+
+    @property
     def nouns(self) -> str:
         """The plural of the noun."""
         return plural(self.noun)
@@ -333,12 +377,16 @@ class Unit:
     @property
     def text(self) -> str:
         """For a label: `one person-year, add or remove`."""
-        change = "add or remove" if self.relation == "add-remove" else "replace"
         bins = "any number of bins" if self.max_bins is None else f"at most {plural_of(self.max_bins, 'bin')}"
         bounds = "" if self.is_row else f", {bins}, {self.max_per_bin} in each"
         if self.max_records is not None:
             bounds += f", {plural_of(self.max_records, 'record')} in all"
-        return f"one {self.noun}, {change}{bounds}"
+        return f"{self.change}{bounds}"
+
+    @property
+    def change(self) -> str:
+        """The same without the limits."""
+        return f"one {self.noun}, {'add or remove' if self.relation == 'add-remove' else 'replace'}"
 
     @property
     def sentence(self) -> str:

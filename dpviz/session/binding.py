@@ -17,15 +17,22 @@ from dpviz.model.question import Question, parts
 from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.model.ways import WAYS, Way, Ways
+from dpviz.privacy.limits import Limits, checked_limits
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import check_readable
 
 
 def bind(
-    source: Source, unit: Unit, question: object, mechanism: Mechanism, where: Mapping[str, object] | None
+    source: Source,
+    unit: Unit,
+    question: object,
+    mechanism: Mechanism,
+    where: Mapping[str, object] | None,
+    limits: Limits | None = None,
 ) -> Bound:
-    """The mechanism, bound to the question and the unit, once the source has said that it can count for it."""
-    asked = Question.of(question, where)
+    """The mechanism, bound to the question and the unit with its limits, once the source has said that it can count
+    for it."""
+    asked, unit = asked_of(unit, question, where, limits)
     _known(mechanism)
     if asked.by is not None and asked.part is None:
         raise ParameterError.of(
@@ -35,6 +42,18 @@ def bind(
     check_support(source, bound)
     check_readable(bound)
     return bound
+
+
+def asked_of(
+    unit: Unit, question: object, where: Mapping[str, object] | None, limits: Limits | None = None
+) -> tuple[Question, Unit]:
+    """The question without limits of its own, and the unit with those that stand in it or beside it."""
+    asked = Question.of(question, where)
+    if limits is not None:
+        if asked.limits is not None:
+            raise ParameterError.of("limits", "this question has its limits already", "give limits= in one place")
+        asked = asked.limited(checked_limits(limits))
+    return asked.resolved(unit)
 
 
 def _known(mechanism: object) -> None:
@@ -52,10 +71,11 @@ def bind_ways(
     where: Mapping[str, object] | None,
     by: object,
     way: Way | None,
+    limits: Limits | None = None,
 ) -> Ways:
     """The question about each part, every way to pay for it bound or refused; the one that was asked for alone, where
     one was."""
-    asked = Question.of(question, where)
+    asked, unit = asked_of(unit, question, where, limits)
     if asked.by is not None:
         raise ParameterError.of("by", "this question has its parts already", "give by= in one place")
     if way is not None and way not in WAYS:

@@ -14,6 +14,7 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
 from dpviz.session.runner import PaymentOutcome
@@ -24,8 +25,10 @@ from dpviz.session.stale import before_a_charge
 class Charge:
     """The payment for a release: an entry of its own."""
 
-    def __init__(self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool) -> None:
-        self.key = name
+    def __init__(
+        self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool, unit: Unit
+    ) -> None:
+        self.key, self._unit = name, unit
         self.value = text(payable(to_approx(bound.price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
         self.user_key = key
@@ -66,9 +69,13 @@ class Charge:
     def _body(self, conversion: accountant.Conversion | None) -> dict[str, Any]:
         """The body that the ledger writes beside the charge: all public."""
         bound = self._bound
+        limits = bound.unit.limits.besides(self._unit.limits)
+        other = {"limits": limits.to_json()} if limits.given else {}
+        asked = bound.question.limited(limits) if other else bound.question
         return {
             "question": bound.question.to_json(),
-            "question_text": bound.question.text,
+            **other,
+            "question_text": asked.text,
             "question_id": bound.question.id,
             "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
             "mode": self._mode,

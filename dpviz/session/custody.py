@@ -17,6 +17,7 @@ from dpviz.model.question import Question
 from dpviz.model.statistic import Column
 from dpviz.model.ways import Way
 from dpviz.model.words import DRAWN, RELEASED, Verbs
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import Remaining
 from dpviz.session.plan import Plan
@@ -168,6 +169,7 @@ class Custody(ABC):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
     ) -> Plan:
         """The price of a release and its error. Free, and blind to the data."""
 
@@ -179,6 +181,7 @@ class Custody(ABC):
         *,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         key: str | None = None,
     ) -> Running:
         """Charge and draw, and return at once."""

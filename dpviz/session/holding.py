@@ -25,6 +25,7 @@ from dpviz.model.opening import Use
 from dpviz.model.question import Question, canonical
 from dpviz.model.terms import Terms
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.ledger.audit import Answer
@@ -57,6 +58,10 @@ class _Ledger:
     @property
     def unit(self) -> Unit:
         return Unit(**self.charter["unit"])
+
+    def unit_of(self, body: Mapping[str, Any]) -> Unit:
+        """The unit with the limits of an entry; those of the charter where the entry says none."""
+        return self.unit.limited(Limits.from_json(body["limits"])) if "limits" in body else self.unit
 
 
 def holds(rows: Iterable[Row], answer: Callable[[Answer], bytes]) -> None:
@@ -172,7 +177,7 @@ def _about(
         "mechanism": (made["name"], asked["name"]),
         "parameters": (made["parameters"], asked["parameters"]),
         "mode": (said["mode"], body.get("mode", said["mode"])),
-        "unit": (Unit(**said["unit"]), ledger.unit),
+        "unit": (Unit(**said["unit"]), ledger.unit_of(body)),
         "dataset": (said["dataset"], charter["dataset"]),
         "seed": (said["teaching"], None),
     }
@@ -209,7 +214,8 @@ def _read(content: bytes) -> Release | None:
 def _bound_again(body: Mapping[str, Any], ledger: _Ledger) -> Bound | None:
     """The mechanism that an entry names, bound to its question; None where this dpviz binds it no more."""
     try:
-        return rebound({"question": body["question"], "unit": ledger.charter["unit"], "mechanism": body["mechanism"]})
+        unit = ledger.unit_of(body).to_json()
+        return rebound({"question": body["question"], "unit": unit, "mechanism": body["mechanism"]})
     except UNREADABLE:
         return None
 

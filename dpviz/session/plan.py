@@ -20,6 +20,8 @@ from dpviz.model.words import RELEASED, Verbs, reach
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.limits import Limits
+from dpviz.privacy.unit import Unit
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining
 from dpviz.session.stale import stale
 
@@ -58,6 +60,8 @@ class Plan:
         Of a question about each part, every way to share the price out: bound, or the error that refuses it.
     asked : Mechanism, optional
         The mechanism for one question, as it was asked to answer each part; None where the question has no parts.
+    within : Limits, optional
+        The limits that the question was asked with; None where those of the session's unit hold.
 
     Raises
     ------
@@ -77,6 +81,7 @@ class Plan:
     verbs: Verbs = RELEASED
     ways: Ways = field(default_factory=dict)
     asked: Mechanism | None = None
+    within: Limits | None = None
 
     @classmethod
     def of_ways(
@@ -110,6 +115,27 @@ class Plan:
             If no way can be taken.
         """
         return cls(best(ways)[1], budget, remaining, asof, verbs=verbs, ways=dict(ways), asked=asked)
+
+    def asked_within(self, unit: Unit) -> Plan:
+        """Return the same plan, which names its limits where they are not those of a unit.
+
+        Parameters
+        ----------
+        unit : Unit
+            The unit of the session.
+
+        Returns
+        -------
+        Plan
+            The plan; its call has `limits=` where that is needed.
+
+        Raises
+        ------
+        UnknownArgument
+            If the unit is left out.
+        """
+        limits = self.bound.unit.limits.besides(unit.limits)
+        return replace(self, within=limits) if limits.given else self
 
     def taking(self, way: str) -> Plan:
         """Plan another way to share the price out.
@@ -369,6 +395,7 @@ class Plan:
             many=self.many,
             zcdp=self.zcdp,
             verbs=self.verbs,
+            within=self.within,
         )
 
     @property

@@ -29,6 +29,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, holding, probing
 from dpviz.session.accountant import Budget, Remaining
@@ -368,6 +369,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
     ) -> Plan:
         """Plan a release: its price and its error. Free, and blind to the data.
 
@@ -384,6 +386,8 @@ class Session(Custody):
             compares the ways to share that price out, and is about the best.
         way : str, optional
             The one way to share the price out that is planned; the best by default.
+        limits : Limits, optional
+            Contribution limits of this question, in place of those of the session's unit.
 
         Returns
         -------
@@ -416,9 +420,11 @@ class Session(Custody):
         """
         remaining, asof = self.known()
         if by is None:
-            return Plan(self._bind(question, mechanism, where), remaining.total, remaining, asof)
-        found = self._ways(question, mechanism, where, by, way)
-        return Plan.of_ways(found, mechanism, remaining.total, remaining, asof)
+            plan = Plan(self._bind(question, mechanism, where, limits), remaining.total, remaining, asof)
+        else:
+            found = self._ways(question, mechanism, where, by, way, limits)
+            plan = Plan.of_ways(found, mechanism, remaining.total, remaining, asof)
+        return plan.asked_within(self._unit)
 
     def _ways(
         self,
@@ -427,12 +433,15 @@ class Session(Custody):
         where: Mapping[str, object] | None,
         by: object,
         way: Way | None,
+        limits: Limits | None,
     ) -> Ways:
-        return bind_ways(self._source, self._unit, question, mechanism, where, by, way)
+        return bind_ways(self._source, self._unit, question, mechanism, where, by, way, limits)
 
-    def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
+    def _bind(
+        self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, limits: Limits | None
+    ) -> Bound:
         """Every check that can be made from public things alone."""
-        return bind(self._source, self._unit, question, mechanism, where)
+        return bind(self._source, self._unit, question, mechanism, where, limits)
 
     # ------------------------------------------------------------ release: paid
 
@@ -445,6 +454,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -463,6 +473,8 @@ class Session(Custody):
             Disjoint parts. The question is asked about each part: one release, one price.
         way : str, optional
             How that price is shared out. By default, as the stored answer has it, or else in the way that errs least.
+        limits : Limits, optional
+            Contribution limits of this question, in place of those of the session's unit.
         mode : {"exact", "strict"}, optional
             "exact" draws from the mechanism's law exactly; "strict" runs the finite-computer algorithm literally, for
             rational laws only. By default, the first that the mechanism has.
@@ -495,8 +507,10 @@ class Session(Custody):
 
         Notes
         -----
-        The price is that of the mechanism for the session's unit and its neighbouring relation (`plan.price`). The
-        accountant's filter adds prices up; the filter is valid however the analyst chooses later questions [1]_ [2]_.
+        The price is that of the mechanism for the session's unit, its neighbouring relation and the limits of the
+        question (`plan.price`). Bounding reads each unit's own rows alone, so neighbours stay neighbours under any
+        limits, and answers under different limits compose. The accountant's filter adds prices up; the filter is valid
+        however the analyst chooses later questions [1]_ [2]_.
 
         References
         ----------
@@ -516,7 +530,7 @@ class Session(Custody):
         >>> folder.cleanup()
         """
         with nothing_charged():
-            bound, chosen, payment = self._order(question, mechanism, where, by, way, mode, key, retry)
+            bound, chosen, payment = self._order(question, mechanism, where, by, way, limits, mode, key, retry)
         return self._runner.result(bound, chosen, payment)
 
     @plain_arguments
@@ -528,6 +542,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -537,7 +552,7 @@ class Session(Custody):
 
         Parameters
         ----------
-        question, mechanism, where, by, way, mode, key, retry
+        question, mechanism, where, by, way, limits, mode, key, retry
             As for `release`.
         watch : callable, optional
             A function of the handle, called whenever its progress changes.
@@ -560,7 +575,7 @@ class Session(Custody):
         charge stays; ``asyncio.shield(handle)`` lets the draw go on. A handle that is left behind goes on, too: the
         same call then returns the stored answer, free.
         """
-        return self._runner.start(*self._order(question, mechanism, where, by, way, mode, key, retry), watch)
+        return self._runner.start(*self._order(question, mechanism, where, by, way, limits, mode, key, retry), watch)
 
     def _order(
         self,
@@ -569,6 +584,7 @@ class Session(Custody):
         where: Mapping[str, object] | None,
         by: object,
         way: Way | None,
+        limits: Limits | None,
         mode: Mode | None,
         key: str | None,
         retry: bool,
@@ -576,15 +592,15 @@ class Session(Custody):
         """The draw and its payment: every check of a release that needs no ledger."""
         bound: Bound
         if by is None:
-            bound = self._bind(question, mechanism, where)
+            bound = self._bind(question, mechanism, where, limits)
         else:
-            bound = self._way(self._ways(question, mechanism, where, by, way), mode, key)
+            bound = self._way(self._ways(question, mechanism, where, by, way, limits), mode, key)
         chosen = mode_of(bound, mode)
         name = self._named(bound, chosen, key)
-        return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry)
+        return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry, self._unit)
 
     def _named(self, bound: Bound, mode: Mode, key: str | None) -> str:
-        return release_key(bound.question, self._unit, bound.mechanism, mode, checked_key(key))
+        return release_key(bound.question, bound.unit, bound.mechanism, mode, checked_key(key))
 
     def _way(self, found: Ways, mode: Mode | None, key: str | None) -> Bound:
         """The way of an entry that is there under this key, where one is; else the one that errs least. So the call

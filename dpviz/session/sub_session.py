@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpviz.boundary import plain_arguments, protect_module
-from dpviz.errors import LedgerError, LedgerFormat, ReleaseFormat
+from dpviz.errors import LedgerError, LedgerFormat, ParameterError, ReleaseFormat
 from dpviz.mechanisms import opening
 from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
@@ -289,10 +289,21 @@ class SubSession:
     ) -> tuple[Use, Bound]:
         """Every check that can be made from public things alone."""
         use = self._parameters.use(*terms, **named)
-        bound = use.bind(Question.of(question, where), self._unit)
+        bound = use.bind(self._asked(question, where), self._unit)
         check_support(self._source, bound)
         check_readable(bound)
         return use, bound
+
+    def _asked(self, question: object, where: Mapping[str, object] | None) -> Question:
+        """The question, whose limits are those that the sub-session was priced with."""
+        asked, unit = Question.of(question, where).resolved(self._unit)
+        if unit != self._unit:
+            raise ParameterError.of(
+                unit.limits.besides(self._unit.limits).text,
+                f"an open sub-session keeps the limits that its price was made for: {self._unit.limits.text}",
+                "ask without limits, or release the question by itself, with limits=",
+            )
+        return asked
 
     # ------------------------------------------------------------ ask: paid from what was charged
 

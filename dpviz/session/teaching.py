@@ -23,8 +23,9 @@ from dpviz.model.statistic import Column, DenseCounts, StatisticKind, Top, TopCo
 from dpviz.model.terms import TEACHING
 from dpviz.model.ways import Way, best, released
 from dpviz.noise.bits import TeachingBits
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import bind, bind_ways, mode_of
+from dpviz.session.binding import asked_of, bind, bind_ways, mode_of
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -99,6 +100,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
     ) -> Plan:
         """Plan a draw, as `Session.plan` plans a release.
 
@@ -114,6 +116,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        limits : Limits, optional
+            Contribution limits of this question, in place of those of the unit.
 
         Returns
         -------
@@ -126,12 +130,16 @@ class Teaching(Custody):
             If the mechanism does not answer this question, or an argument is outside its range.
         """
         if by is None:
-            return Plan(self._bind(question, mechanism, where), verbs=self.charter.verbs)
-        found = bind_ways(self._source, self.unit, question, mechanism, where, by, way)
-        return Plan.of_ways(found, mechanism, verbs=self.charter.verbs)
+            plan = Plan(self._bind(question, mechanism, where, limits), verbs=self.charter.verbs)
+        else:
+            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
+            plan = Plan.of_ways(found, mechanism, verbs=self.charter.verbs)
+        return plan.asked_within(self.unit)
 
-    def _bind(self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None) -> Bound:
-        return bind(self._source, self.unit, question, mechanism, where)
+    def _bind(
+        self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, limits: Limits | None
+    ) -> Bound:
+        return bind(self._source, self.unit, question, mechanism, where, limits)
 
     @overload
     def draw(
@@ -142,6 +150,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         times: None = None,
         key: None = None,
@@ -156,6 +165,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         times: int,
         key: None = None,
@@ -170,6 +180,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         times: int | None = None,
         key: None = None,
@@ -188,6 +199,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        limits : Limits, optional
+            Contribution limits of this question, in place of those of the unit.
         mode : {"exact", "strict"}, optional
             As for `Session.release`.
         times : int, optional
@@ -222,7 +235,7 @@ class Teaching(Custody):
                 "leave key out; to see the same draw again, start dv.teaching with the same seed",
             )
         many = None if times is None else whole(times, "times")
-        bound, chosen = self._order(question, mechanism, where, mode, by, way)
+        bound, chosen = self._order(question, mechanism, where, mode, by, way, limits)
         with self._starting:
             self._refuse_a_second()
             self._drawing = True
@@ -231,7 +244,7 @@ class Teaching(Custody):
                 return self._drawn(bound, chosen)
             draws = tuple(self._drawn(bound, chosen) for _ in range(many))
             counted = bound.question.aggregate.counts and draws[0].answer.has_rows and draws[0].axis.domain is not None
-            return SeededDraws(draws, self.table(bound.question) if counted else None)
+            return SeededDraws(draws, self.table(bound.question.limited(bound.unit.limits)) if counted else None)
         finally:
             self._drawing = False
 
@@ -252,12 +265,14 @@ class Teaching(Custody):
         mode: Mode | None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
     ) -> tuple[Bound, Mode]:
         bound: Bound
         if by is None:
-            bound = self._bind(question, mechanism, where)
+            bound = self._bind(question, mechanism, where, limits)
         else:
-            bound = released(best(bind_ways(self._source, self.unit, question, mechanism, where, by, way))[1])
+            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
+            bound = released(best(found)[1])
         return bound, mode_of(bound, mode)
 
     def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
@@ -270,7 +285,7 @@ class Teaching(Custody):
             mode=mode,
             randomness=self._bits.kind,
             dataset=self.dataset,
-            key=release_key(bound.question, self.unit, bound.mechanism, mode),
+            key=release_key(bound.question, bound.unit, bound.mechanism, mode),
             teaching=self.seed,
             origin=TEACHING,
         )
@@ -395,6 +410,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        limits: Limits | None = None,
         mode: Mode | None = None,
         key: str | None = None,
     ) -> Running:
@@ -412,6 +428,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        limits : Limits, optional
+            Contribution limits of this question, in place of those of the unit.
         mode : {"exact", "strict"}, optional
             As for `Session.release`.
         key : str, optional
@@ -429,7 +447,7 @@ class Teaching(Custody):
         SessionBusy
             If another draw of this session is running.
         """
-        bound, chosen = self._order(question, mechanism, where, mode, by, way)
+        bound, chosen = self._order(question, mechanism, where, mode, by, way, limits)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._listeners.tell)
         with self._starting:
@@ -504,11 +522,11 @@ class Teaching(Custody):
         >>> lesson.table(dv.Domain.integers(0, 1, column="x")).counts.tolist()
         [2, 1]
         """
-        asked = Question.of(question, where)
-        self._source.check(asked, self.unit, StatisticKind.DENSE)
-        statistic = self._source.count(asked, self.unit, StatisticKind.DENSE)
+        asked, unit = asked_of(self.unit, question, where)
+        self._source.check(asked, unit, StatisticKind.DENSE)
+        statistic = self._source.count(asked, unit, StatisticKind.DENSE)
         assert isinstance(statistic, DenseCounts)
-        return PublicTable(asked.domain, statistic.take().copy(), asked.nouns(self.unit), badge_of(asked, self.unit))
+        return PublicTable(asked.domain, statistic.take().copy(), asked.nouns(unit), badge_of(asked, unit))
 
     @plain_arguments
     def top(
@@ -543,11 +561,11 @@ class Teaching(Custody):
         ParameterError, SchemaError
             If a limit is no whole number above 0, or the question does not fit the columns of the data.
         """
-        asked, need = Question.of(question, where), Top(whole(rows, "rows"))
-        limits = [self.unit.max_bins] if self.unit.is_row else list(max_bins)
+        (asked, own), need = asked_of(self.unit, question, where), Top(whole(rows, "rows"))
+        limits = [own.max_bins] if own.is_row else list(max_bins)
         found = {}
         for limit in limits:
-            unit = replace(self.unit, max_bins=limit)
+            unit = replace(own, max_bins=limit)
             self._source.check(asked, unit, need)
             statistic = self._source.count(asked, unit, need)
             assert isinstance(statistic, TopCounts)

@@ -89,7 +89,8 @@ class MechanismComparison(Explorer):
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
         known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records][:MOST]
         asked = known if mechanisms is None else list(mechanisms)
-        asks, protects = Question.of(question, where), session.charter.unit if session is not None else unit or Unit()
+        declared = session.charter.unit if session is not None else unit or Unit()
+        asks, protects = Question.of(question, where).resolved(declared)
         bins = asks.bins if asks.domain.declared else None
         super().__init__(
             ComparisonSheet(

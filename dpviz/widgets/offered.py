@@ -33,6 +33,12 @@ class Offered:
 
     def add(self, question: Question) -> None:
         """Offer a question, and the bins of each of its columns and of its parts by themselves."""
+        if question.limits is not None:
+            raise ParameterError.of(
+                question.limits.text,
+                "a page asks within the limits of the unit",
+                "leave the limits out here, and ask in a cell, with limits=",
+            )
         if question.id in self._questions:
             return
         self._questions[question.id] = question

@@ -14,6 +14,7 @@ DONE = (
     "Between",
     "Budget",
     "Domain",
+    "Limits",
     "Partition",
     "PublicTable",
     "PublicTop",

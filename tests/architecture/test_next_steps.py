@@ -202,6 +202,20 @@ KEYS = dv.Domain.keys(column="user")
 USERS = dv.Domain.categories(["a", "b", "c"], column="user")
 FLAG = dv.Domain.integers(0, 1, column="flag")
 
+WITHIN = dv.Question.of(BINS).limited(dv.Limits(max_bins=4))
+
+
+def asked_in_a_sub_session(desk: Desk, question: dv.Question) -> Any:
+    sub = desk.new(unit=dv.Unit("user")).open(dv.PayWhatYouGet(symbols=4, questions=2, epsilon="1", delta="1e-7"))
+    return sub.ask(question, 1)
+
+
+def combined(desk: Desk, limits: dv.Limits) -> Any:
+    session = desk.new(unit=dv.Unit("user"))
+    first = session.release(BINS, dv.Dense("1/2"), limits=limits)
+    return dv.combine(first, session.release(WITHIN, dv.Dense("1/2"), key="again"))
+
+
 ADVICE: list[tuple[str, str, Call, Call]] = [
     # what is shown of the value, the advice, the wrong call, the advised call
     (
@@ -375,6 +389,44 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         'base="tight"',
         lambda desk: desk.session.release(BINS, dv.Dense("1/2"), mode="strict"),
         lambda desk: desk.session.release(BINS, dv.Dense("1/2", base="tight", cap=50), mode="strict"),
+    ),
+    (
+        "dict",
+        "write limits=dv.Limits(",
+        lambda desk: desk.new(unit=dv.Unit("user")).release(BINS, dv.Dense("1/2"), limits={"max_bins": 4}),
+        lambda desk: desk.new(unit=dv.Unit("user")).release(BINS, dv.Dense("1/2"), limits=dv.Limits(max_bins=4)),
+    ),
+    (
+        "limits",
+        "give limits= in one place",
+        lambda desk: desk.new(unit=dv.Unit("user")).plan(WITHIN, dv.Dense("1/2"), limits=dv.Limits(max_bins=4)),
+        lambda desk: desk.new(unit=dv.Unit("user")).plan(WITHIN, dv.Dense("1/2")),
+    ),
+    (
+        "max_bins 4",
+        "bind *question.resolved(unit)",
+        lambda _: dv.Dense("1/2").bind(WITHIN, dv.Unit("user")),
+        lambda _: dv.Dense("1/2").bind(*WITHIN.resolved(dv.Unit("user"))),
+    ),
+    (
+        "max_bins 4",
+        "release the question by itself",
+        lambda desk: asked_in_a_sub_session(desk, dv.Question.of(KEYS).limited(dv.Limits(max_bins=4))),
+        lambda desk: desk.new(unit=dv.Unit("user")).release(
+            KEYS, dv.Stability(1, "1e-6"), limits=dv.Limits(max_bins=4)
+        ),
+    ),
+    (
+        "max_bins 4",
+        "ask in a cell",
+        lambda desk: dv.Workbench(desk.new(unit=dv.Unit("user")), WITHIN),
+        lambda desk: desk.new(unit=dv.Unit("user")).release(WITHIN, dv.Dense("1/2")),
+    ),
+    (
+        "max_bins 1 / max_bins 4",
+        "release the question twice within one set of limits",
+        lambda desk: combined(desk, dv.Limits(max_bins=1)),
+        lambda desk: combined(desk, dv.Limits(max_bins=4)),
     ),
     (
         '"2000"',
@@ -656,6 +708,7 @@ FILLED = {
         'dv.Question.records([dv.Domain.integers(0, 1, column="flag")])'
     ),
     'dv.Unit("user", max_bins=...)': 'dv.Unit("user", max_bins=3)',
+    "dv.Limits(max_bins=...)": "dv.Limits(max_bins=3)",
     "dv.Tree(...)": "dv.Tree(1)",
     "dv.load(path, ledger=...)": 'dv.load(release.save("kept.json"), ledger=session)',
     "dv.report(..., keys=[...])": "dv.report([compact], path, keys=[1])",
@@ -700,6 +753,7 @@ def test_every_call_in_the_advice_can_be_made(desk: Desk, monkeypatch: pytest.Mo
         "path": desk.folder / "out",
         "low": 1,
         "high": 2,
+        "unit": ROW,
         "n": 1,
     }
     hand["release"].sum([1, 2]).save(hand["path"])

@@ -49,7 +49,7 @@ def groups() -> list[Group]:
             "session-and-budget",
             "Session and budget",
             "A session pairs private data with a unit, a budget and a ledger.",
-            ("Session", "Budget", "Unit", "Plan", "SubSession", "Ledger", "Entry"),
+            ("Session", "Budget", "Unit", "Limits", "Plan", "SubSession", "Ledger", "Entry"),
         ),
         Group(
             "questions-and-domains",

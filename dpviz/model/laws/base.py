@@ -22,7 +22,7 @@ from dpviz.model.answers import Answer, Reading
 from dpviz.model.biases import Biases
 from dpviz.model.error import ErrorModel
 from dpviz.model.first_use import OnFirstUse
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.measures import Measure, of_bins
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -125,13 +125,13 @@ class LawOfSums(LawTerms):
         answer: (0,) where all bins do. None where it is not known so."""
         return None
 
-    def limits(self, reading: Reading) -> Limits:
+    def limits(self, reading: Reading) -> CountRange:
         """Public facts about the true counts of all points. A sum may be below 0, and a public number of rows says
         nothing of how large sums are."""
         aggregate = reading.question.aggregate
         if not aggregate.counts:
-            return Limits(None if aggregate.signed else 0, self.clamp[1])
-        return Limits(0, self.clamp[1], reading.unit.n)
+            return CountRange(None if aggregate.signed else 0, self.clamp[1])
+        return CountRange(0, self.clamp[1], reading.unit.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """The error of `answer.weighted_sum(reading, query, reader)`, as far as it is known. By default it is not.

@@ -19,7 +19,7 @@ from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import WorstError
 from dpviz.noise.empty_bin import EmptyBin
@@ -74,8 +74,8 @@ class CompactLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return CompactError(self)
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, self.n, self.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, self.n, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """Reads of one polynomial depend on each other, so no law of a sum follows: each bin is off by no more than

@@ -18,7 +18,7 @@ from dpviz.model.answers import Answer, Reading, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import BinNoise, GaussianNoise, NoiseLaw, inside, least
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -61,8 +61,8 @@ class NoisyBins(StoredLaw):
     def alike(self) -> tuple[int, ...]:
         return (0,)
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, self.noise.limit, self.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, self.noise.limit, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         from dpviz.model.laws.bin_sums import BinsError, TopError

@@ -25,7 +25,7 @@ from dpviz.model.answers.marginals import TIMES, TOTAL, WHOLE, located, pieces, 
 from dpviz.model.biases import Biases, Mean, ReaderBias, made_up, root_of
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import StoredLaw, stored
-from dpviz.model.linear import Bias, Ends, Limits, LinearError, Query
+from dpviz.model.linear import Bias, CountRange, Ends, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
@@ -118,7 +118,7 @@ class NoisyMarginals(StoredLaw):
         """The cells of one table err alike."""
         return self.tables.starts[:-1]
 
-    def limits(self, reading: Reading) -> Limits:
+    def limits(self, reading: Reading) -> CountRange:
         return TableLimits(0, reading.unit.n, reading.unit.n, self.tables)
 
     def sum(self, query: Query, reader: str = "") -> NoiseSum:
@@ -273,7 +273,7 @@ class GaussianMarginalsLaw(NoisyMarginals):
 
 
 @dataclass(frozen=True)
-class TableLimits(Limits):
+class TableLimits(CountRange):
     """Public facts about true cells: those of one table add up to `total` at most, those of two to more."""
 
     tables: Tables | None = None
@@ -281,7 +281,7 @@ class TableLimits(Limits):
     def of(self, query: Query) -> tuple[Fraction | None, Fraction | None]:
         assert self.tables is not None
         met = {at for points, _ in query.parts for at, _ in pieces(self.tables, points)}
-        return super().of(query) if len(met) < 2 else Limits(self.least, self.most).of(query)
+        return super().of(query) if len(met) < 2 else CountRange(self.least, self.most).of(query)
 
 
 @dataclass(frozen=True)

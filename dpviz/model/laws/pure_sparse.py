@@ -18,7 +18,7 @@ from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
 from dpviz.model.laws.count_noise import clamped_sum, least
 from dpviz.model.laws.stability import hidden_below
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 
@@ -61,8 +61,8 @@ class PureSparseLaw(StoredLaw):
     def error(self) -> ErrorModel:
         return PureSparseError(self)
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, self.n, self.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, self.n, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """A bin that is not shown was not above the (n + 1)-st largest noisy count, and every shown one was: so its own

@@ -19,7 +19,7 @@ from dpviz.model.answers.queries import SETTLED, radius
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
@@ -67,8 +67,8 @@ class QueriesLaw(StoredLaw):
     def adds_up(self) -> bool:
         return True
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, self.n, self.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, self.n, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """A sum of bins that follows from the answers is off by a weighted sum of their noises, whatever the truth."""

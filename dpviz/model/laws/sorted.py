@@ -24,7 +24,7 @@ from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.bin_sums import BinsError
 from dpviz.model.laws.count_noise import NoiseLaw
-from dpviz.model.linear import Bias, Ends, Kind, Limits, LinearError, Query
+from dpviz.model.linear import Bias, CountRange, Ends, Kind, LinearError, Query
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -73,8 +73,8 @@ class SortedLaw(StoredLaw):
     def error(self) -> SortedError:
         return SortedError(self)
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, self.n, self.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, self.n, self.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """The numbers drawn have independent noises. So is the total of the fit, which keeps it. Of any other sum of

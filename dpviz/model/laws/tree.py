@@ -25,7 +25,7 @@ from dpviz.model.answers.ranges import pieces_of, segments
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
 from dpviz.model.laws.bin_sums import BinsError
-from dpviz.model.linear import Limits, LinearError, Query
+from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
@@ -138,8 +138,8 @@ class NoisyTree(StoredLaw):
         """Where padding is pinned, fitted bins beside it err less than others."""
         return [first for first, _ in segments(self.design.shape)]
 
-    def limits(self, reading: Reading) -> Limits:
-        return Limits(0, None, reading.unit.n)
+    def limits(self, reading: Reading) -> CountRange:
+        return CountRange(0, None, reading.unit.n)
 
     def linear(self, query: Query, answer: Answer | None, reading: Reading, reader: str = "") -> LinearError:
         """By least squares, by noisy subtrees or by noisy leaves: the exact law of the weighted sum of their noises.
