@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.mechanisms.moves import Moves
+from dpviz.mechanisms.moves import Moves, own_keys
+from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, least_passing
 from dpviz.model.parameters import Parameters, Probability, parameter
 from dpviz.model.question import Question
@@ -19,6 +20,7 @@ from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.noise.order import binomial, geometric, outside
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
+from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
 DELTA: Final[Any] = parameter(
     reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
@@ -30,6 +32,11 @@ DELTA_FOR_KEYS: Final = "1e-6"
 
 class PureOrNot(Parameters):
     """Parameters with a delta that may be left out: then the price is pure, and the bins must be declared."""
+
+    @property
+    def revision(self) -> int:  # type: ignore[override]
+        """Only thresholds with a delta have moved."""
+        return 2 if self.parameters()["delta"] else 1
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
@@ -58,12 +65,7 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
     cut = Cut(exponent, 1, delta is None, signed)
     check_scale(cut.decay)
     if delta is not None:
-        places = 1 if unit.is_row and question.aggregate.counts else min(many for many, _ in moves.slots)
-        farthest = max(far for _, far in moves.slots)
-        least = least_passing(exponent, delta / places, farthest)
-        if moves.turn > farthest:  # a bin that a unit leaves and joins may vanish from farther up: it takes two places
-            least = max(least, least_passing(exponent, 2 * delta / places, moves.turn))
-        return Cut(exponent, least, False, signed)
+        return Cut(exponent, least_cut(exponent, delta, own_keys(question, unit)), False, signed)
     if not question.domain.declared:
         raise ParameterError.of(
             "no delta",
@@ -73,6 +75,18 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
     sides = 2 if signed else 1
     each = Fraction(1, 2 * sides * question.bins**2)
     return Cut(exponent, least_passing(exponent, each, 0), True, signed)
+
+
+def least_cut(exponent: Fraction, delta: Fraction, filled: tuple[Filled, ...]) -> int:
+    """The least threshold that the keys of one unit alone reach with a chance of at most delta, and above each."""
+    farthest = max(amount for way in filled for amount, _ in way)
+    most = max(sum(many for _, many in way) for way in filled)
+
+    def holds(threshold: int) -> bool:
+        return shown_at_most(filled, Cut(exponent, threshold, False, False).passes, delta)
+
+    near = least_passing(exponent, delta / most, farthest)  # which the sum over full keys asks for
+    return least(holds, start=farthest + 1, near=near)
 
 
 def cut_through(

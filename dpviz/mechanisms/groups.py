@@ -62,6 +62,10 @@ class Around:
     def choices(cls) -> tuple[Choice, ...]:
         return ()
 
+    def bind_first(self, question: Question, unit: Unit) -> Bound:
+        """Releases of the first format are about no parts."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, repr=False)
 class Groups(Around):
@@ -89,8 +93,8 @@ class Groups(Around):
 
     @property
     def revision(self) -> int:  # type: ignore[override]
-        """The calibration of Gaussian noise has moved once more."""
-        return 4 if self.inner.parameters().get("base") == GAUSSIAN else 3
+        """The calibrations of Gaussian noise, and of thresholds with a delta, have moved once more."""
+        return 4 if self.inner.parameters().get("delta") and not self.inner.names_items else 3
 
     repriced: ClassVar[tuple[Repricing, ...]] = (
         Repricing(3, lambda terms: _cost(terms), "the mechanism that answered each part was charged too little"),

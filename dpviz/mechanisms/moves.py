@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dpviz.boundary import protect_module
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+from dpviz.privacy.unknown_keys import Filled, fullest_keys
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,30 @@ class Moves:
         if unit.max_records is not None:
             l1 = min(l1, unit.max_records * aggregate.heaviest * (2 if replaced else 1))
         return cls(l1, tuple(slots), spread * unit.max_per_bin)
+
+
+def own_keys(question: Question, unit: Unit, *, apart: bool = True) -> tuple[Filled, ...]:
+    """The keys that hold nothing without one unit, and the amounts of it in them, in whole steps.
+
+    Where values of both signs count, a value is shown on its own side alone: a key holds nothing on a side where the
+    unit turns its sign. A unit that is exchanged does so to keys that it leaves, to keys that it joins, and from
+    farther up to keys that it leaves and joins, which count against both of its limits.
+
+    apart  whether a rest may be told from full keys; else each key is taken as full, which shows at least as often
+    """
+    aggregate, bins = question.aggregate, question.bins if question.domain.declared else None
+    limits = [limit for limit in (unit.max_bins, bins) if limit is not None]
+    keys, far = min(limits), aggregate.heaviest * unit.max_per_bin
+    if not aggregate.signed:
+        ways = fullest_keys(keys, unit.max_per_bin, unit.max_records if apart else None)
+        return tuple(tuple((aggregate.heaviest * rows, many) for rows, many in way) for way in ways)
+    if unit.relation == "add-remove":
+        return (((far, keys),),)
+    turn = max(aggregate.spread, aggregate.heaviest) * unit.max_per_bin
+    all_bins = 2 * keys if bins is None else bins
+    both = {0, keys, max(0, 2 * keys - all_bins)}  # -ln(1 - tau) adds up, so the number of turned keys is at an end
+    ways = tuple(((turn, number), (far, min(2 * (keys - number), all_bins - number))) for number in sorted(both))
+    return tuple(tuple((amount, many) for amount, many in way if many) for way in ways)
 
 
 protect_module(vars())

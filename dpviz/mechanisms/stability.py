@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import Decay, Enclosure, decide, exp_bounds
+from dpviz.exact import Decay, exp_bounds
 from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
@@ -27,6 +27,7 @@ from dpviz.mechanisms.count_noise import (
     Sampler,
     check_law,
 )
+from dpviz.mechanisms.moves import own_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.count_noise import least
@@ -40,10 +41,18 @@ from dpviz.noise.bits import Bits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.unit import Unit
+from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
 Variant = Literal["repaired", "paper"]
 
 PRECISION = 128
+
+RULES: Final = {
+    "repaired": "Balcer, Vadhan 2018, Theorem 5.5, with the chance that a bin is shown which one unit alone makes",
+    "first": "Balcer, Vadhan 2018, Theorem 5.5, with the delta of one bin that appears",
+    "paper": "Balcer, Vadhan 2018, Theorem 5.5 and Figure 4, as printed",
+}
+"""The proofs of a price, in words."""
 
 
 class Stability(Parameters):
@@ -76,9 +85,10 @@ class Stability(Parameters):
     -----
     The bins may be unknown (`Domain.keys`): empty bins are never shown, so nobody has to list them.
 
-    **Privacy.** Approximate DP. With tau the chance that a bin of one row is shown, add-or-remove and replace-one of
-    rows cost (epsilon, tau); a user of l1 rows in all costs (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by
-    group privacy [1]_.
+    **Privacy.** Approximate DP. With tau the chance that a bin of max_per_bin rows is shown, a unit of m bins costs
+    (epsilon, 1 - (1 - tau)^m), whether it comes, goes or is replaced: the chance that any bin is shown which that unit
+    alone makes (`privacy.unknown_keys`). A row costs (epsilon, tau) [1]_. The paper's variant costs a user of l1 rows
+    in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy.
 
     **Error.** Exact, in closed form, for every true count; an empty bin is never wrong.
 
@@ -99,6 +109,7 @@ class Stability(Parameters):
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability needs δ: a bin that one unit alone makes may show."
     first_choice: ClassVar[int] = 4
+    revision: ClassVar[int] = 2
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
@@ -140,6 +151,31 @@ class Stability(Parameters):
         ParameterError
             If `Stability` cannot answer the question for this unit. Only public facts are looked at.
         """
+        return self._bound(question, unit, first=False)
+
+    def bind_first(self, question: Question, unit: Unit) -> StabilityBound:
+        """Bind as the first revision did, whose threshold for users rests on group privacy.
+
+        Parameters
+        ----------
+        question : Question
+            The question of a release of the first format.
+        unit : Unit
+            Its unit.
+
+        Returns
+        -------
+        StabilityBound
+            The law that the release was drawn from.
+
+        Raises
+        ------
+        ParameterError
+            If `Stability` could not answer the question for this unit.
+        """
+        return self._bound(question, unit, first=True)
+
+    def _bound(self, question: Question, unit: Unit, *, first: bool) -> StabilityBound:
         question.check_counts(self.name)
         bins = question.bins if question.domain.declared else None
         noise = self.noise.bind(unit.l1(bins), unit.n)
@@ -147,8 +183,8 @@ class Stability(Parameters):
             junk = self.delta / (4 * _steps(unit, noise.l1, self.epsilon))
             if junk < GAMMA:
                 noise = replace(self.noise, gamma=Fraction(1, math.ceil(1 / junk))).bind(noise.l1, unit.n)
-        bound = StabilityBound(self, question, unit, noise)
-        if self.variant == "paper" and not bound.keeps(bound.threshold, self.delta / 2):
+        bound = StabilityBound(self, question, unit, noise, first)
+        if self.variant == "paper" and not bound.keeps_as_printed(self.delta / 2):
             raise ParameterError.of(
                 "gamma",
                 "the paper's table needs a chance of a uniform count of at most δ/4",
@@ -165,12 +201,16 @@ class Stability(Parameters):
 
 @dataclass(frozen=True)
 class StabilityBound(Bound):
-    """Stability, bound to a question and a unit."""
+    """Stability, bound to a question and a unit.
+
+    first  whether the threshold is that of the first revision, by group privacy
+    """
 
     mechanism: Stability
     question: Question
     unit: Unit
     noise: BoundNoise
+    first: bool = False
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
@@ -184,26 +224,31 @@ class StabilityBound(Bound):
         """Noisy counts strictly above this are shown."""
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
-        delta = self.mechanism.delta
-        return least(lambda b: self.keeps(b, delta), near=1 + self.noise.law.within(delta / self.steps))
+        delta, many = self.mechanism.delta, max(sum(many for _, many in way) for way in self.filled)
+        near = self.unit.max_per_bin + self.noise.law.within(delta / many)
+        return least(lambda b: self.keeps(b, delta), near=near)
+
+    @cached_property
+    def filled(self) -> tuple[Filled, ...]:
+        """The bins that one unit alone makes. A uniform count is no geometric noise, so all of them are full then."""
+        return own_keys(self.question, self.unit, apart=not self.noise.junk)
 
     def keeps(self, b: int, delta: Fraction) -> bool:
-        """Whether threshold b costs one unit at most delta: decided for rational noise, else on the safe side."""
-
-        def holds(precision: int) -> bool | None:
-            low, high = self.tau(b, precision)
-            return True if high * self.steps <= delta else False if low * self.steps > delta else None
-
-        return self.tau(b)[1] * self.steps <= delta if self.noise.finite is None else decide(holds)
-
-    def tau(self, b: int, precision: int = PRECISION) -> Enclosure:
-        """The chance that a bin of one row is shown at threshold b, enclosed."""
-        return self.noise.law.above(1, b, precision)
+        """Whether one unit's bins are shown above b with a chance of at most delta."""
+        law = self.noise.law
+        if self.first:
+            return shown_at_most((((1, 1),),), lambda _, precision: law.above(1, b, precision), delta / self.steps)
+        return shown_at_most(self.filled, lambda count, precision: law.above(count, b, precision), delta)
 
     @cached_property
     def steps(self) -> Fraction:
-        """By how much one unit's delta exceeds tau, from above: 1 for a row, group privacy for a user."""
+        """By how much group privacy lets one unit's delta exceed the chance of one bin, from above: 1 for a row. For
+        the paper's variant, and the first revision."""
         return _steps(self.unit, self.noise.l1, self.noise.paid)
+
+    def keeps_as_printed(self, delta: Fraction) -> bool:
+        """Whether the paper's threshold costs one unit at most delta, by group privacy."""
+        return self.noise.law.above(1, self.threshold, PRECISION)[1] * self.steps <= delta
 
     def _paper_threshold(self) -> int:
         """The table's threshold (Figure 4) at the paper's epsilon and delta."""
@@ -215,11 +260,7 @@ class StabilityBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        rule = (
-            "Balcer, Vadhan 2018, Theorem 5.5, with the delta of one bin that appears"
-            if self.mechanism.variant == "repaired"
-            else "Balcer, Vadhan 2018, Theorem 5.5 and Figure 4, as printed"
-        )
+        rule = RULES["first" if self.first and self.mechanism.variant == "repaired" else self.mechanism.variant]
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 

@@ -48,9 +48,10 @@ class Threshold(PureOrNot):
     bins together pass with a chance of 1/(2 d), d the number of bins; it is for accuracy alone. With a delta it is the
     least one whose delta fits, and empty bins are never shown.
 
-    **Privacy.** Pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that one unit moves by w
-    steps at most shows, from being empty, with chance P[noise >= t - w]; this is added over the places that one unit
-    moves, and only one of them for a row [1]_.
+    **Privacy.** Pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that holds nothing but w
+    steps of one unit is shown with chance tau = P[noise >= t - w], and m such bins with chance 1 - (1 - tau)^m
+    (`privacy.unknown_keys`). m is the number of bins of one unit, replaced or not; where values of both signs count and
+    a unit is replaced, twice that [1]_.
 
     **Error.** Exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
 

@@ -326,5 +326,9 @@ class Mechanism(ParameterTexts, WidgetDefaults, Protocol):
         """Fix everything public. Raises on public facts only."""
         ...
 
+    def bind_first(self, question: Question, unit: Unit) -> Bound:
+        """The same as the first revision did: a release of the first format holds no law of its own."""
+        ...
+
 
 protect_module(vars())

@@ -30,6 +30,7 @@ from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing
 from dpviz.names import meant
 from dpviz.privacy.grid import LARGEST_EPSILON
+from dpviz.privacy.unit import Unit
 
 Typed = TypeVar("Typed", contravariant=True)
 Kept = TypeVar("Kept", covariant=True)
@@ -309,6 +310,29 @@ class Parameters(ParameterFacts):
         self.check_together(given)
         self._read(given, first=False)
         self.check()
+
+    def bind_first(self, question: Question, unit: Unit) -> Any:
+        """As the first revision was bound: as today, where no law of that revision is drawn otherwise now.
+
+        Parameters
+        ----------
+        question : Question
+            The question of a release of the first format, which holds no law.
+        unit : Unit
+            Its unit.
+
+        Returns
+        -------
+        Bound
+            The law that the release was drawn from.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism could not answer the question for this unit.
+        """
+        made: Any = self
+        return made.bind(question, unit)
 
     def _read(self, given: Mapping[str, Any], *, first: bool) -> None:
         for name, one in self._declared.items():

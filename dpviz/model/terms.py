@@ -120,13 +120,13 @@ class Terms:
             )
 
     @classmethod
-    def of(cls, bound: Bound) -> Terms:
-        """The promise of a bound mechanism today."""
+    def of(cls, bound: Bound, revision: int | None = None) -> Terms:
+        """The promise of a bound mechanism, today or under an earlier revision."""
         mechanism = bound.mechanism
         return cls(
             question=bound.question,
             unit=bound.unit,
-            mechanism=Recipe(mechanism.name, mechanism.parameters(), mechanism.revision, repr(mechanism)),
+            mechanism=Recipe(mechanism.name, mechanism.parameters(), revision or mechanism.revision, repr(mechanism)),
             price=bound.price,
             max_items=bound.max_items,
             ordered=bound.ordered,

@@ -58,8 +58,8 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
 
     answer = _answer(body["answer"], packed)
     if body["version"] == 1:
-        bound = rebound(body)
-        terms, uses, modes = Terms.of(bound), bound.uses(answer), bound.modes()
+        bound = rebound(body, first=True)
+        terms, uses, modes = Terms.of(bound, revision=1), bound.uses(answer), bound.modes()
     else:
         terms, uses, modes = Terms.from_json(body), tuple(map(Used.from_json, body["uses"])), get_args(Mode)
     if not terms.accepts(answer):
@@ -102,17 +102,19 @@ def _answer(stored: Mapping[str, Any], packed: Packed | None) -> Answer:
     return answer
 
 
-def rebound(body: Mapping[str, Any]) -> Bound:
-    """The mechanism and mode that a release was drawn with, from the stored body."""
-    return _rebound(canonical({part: body[part] for part in ("question", "unit", "mechanism")}).decode())
+def rebound(body: Mapping[str, Any], *, first: bool = False) -> Bound:
+    """The mechanism and mode that a release was drawn with, from the stored body: as today, or as its first revision
+    was, which is the one of all releases of format 1."""
+    return _rebound(canonical({part: body[part] for part in ("question", "unit", "mechanism")}).decode(), first)
 
 
 @lru_cache(maxsize=256)
-def _rebound(stored: str) -> Bound:
+def _rebound(stored: str, first: bool) -> Bound:
     """Kept, for the releases of one question are read one after the other."""
     body = json.loads(stored)
     question, unit = Question.from_json(body["question"]), Unit(**body["unit"])
-    return _mechanism(body["mechanism"]).bind(question, unit)
+    made = _mechanism(body["mechanism"])
+    return made.bind_first(question, unit) if first else made.bind(question, unit)
 
 
 def _mechanism(stored: Mapping[str, Any]) -> Mechanism:

@@ -124,10 +124,18 @@ def odds(case: Case) -> Enclosure:
     return exact, exact
 
 
-def tau(case: Case, b: int) -> Enclosure:
-    """P[M(1) > b], from the oracle."""
-    above = [pair for value, pair in noise_oracle(bound_of(case))(1).items() if value > b]
+def tau(case: Case, b: int, count: int = 1) -> Enclosure:
+    """P[M(count) > b], from the oracle."""
+    above = [pair for value, pair in noise_oracle(bound_of(case))(count).items() if value > b]
     return sum((pair[0] for pair in above), Fraction(0)), sum((pair[1] for pair in above), Fraction(0))
+
+
+def any_shown(case: Case, b: int) -> Enclosure:
+    """The chance that any of one unit's own bins is shown above b, where each is full."""
+    bound = bound_of(case)
+    many = min(bound.unit.max_bins or 1, bound.question.bins)
+    low, high = tau(case, b, bound.unit.max_per_bin)
+    return 1 - (1 - low) ** many, 1 - (1 - high) ** many
 
 
 # ---------------------------------------------------------------- price
@@ -180,7 +188,17 @@ def test_a_user_charged_as_a_row_is_rejected(case: Case) -> None:
     b, charged = 1, tau(case, 1)[1]
     twin = Case("row", bound, case.most, shown_above(b, noise_oracle(bound)))
     assert contract.worst_delta(twin, odds(case))[0] > charged
-    assert contract.worst_delta(twin, odds(case))[1] <= bound.steps * charged
+    assert contract.worst_delta(twin, odds(case))[0] <= any_shown(case, b)[1] < bound.steps * charged
+
+
+@pytest.mark.parametrize("case", USERS, ids=names)
+def test_the_worst_divergence_of_users_is_exactly_the_chance_that_any_of_their_own_bins_is_shown(case: Case) -> None:
+    """Met, too, where a unit is exchanged: the bins that it leaves add nothing to those that it joins."""
+    bound = bound_of(case)
+    contract.check_delta(case, exact_odds=odds(case), exact_delta=any_shown(case, bound.threshold))
+    other = tau(case, bound.threshold, 2 if bound.unit.max_per_bin == 1 else 1)  # of one bin, or of one row in it
+    with pytest.raises(AssertionError, match="not the worst divergence"):
+        contract.check_delta(case, exact_odds=odds(case), exact_delta=other)
 
 
 def test_the_charge_is_what_was_typed() -> None:
@@ -196,10 +214,10 @@ def test_the_charge_is_what_was_typed() -> None:
 def test_the_threshold_is_the_least_whose_delta_fits(case: Case) -> None:
     bound = bound_of(case)
     b, delta = bound.threshold, bound.mechanism.delta
-    assert bound.steps * tau(case, b)[1] <= delta
-    assert b == 0 or bound.steps * tau(case, b - 1)[0] > delta
+    assert any_shown(case, b)[1] <= delta
+    assert b == 0 or any_shown(case, b - 1)[0] > delta
     for at in range(case.most + 1):
-        (low, high), (ours_low, ours_high) = tau(case, at), bound.tau(at)
+        (low, high), (ours_low, ours_high) = tau(case, at), bound.noise.law.above(1, at, 128)
         assert ours_low <= high and low <= ours_high and ours_high - ours_low < Fraction(1, 10**30)
 
 
@@ -222,7 +240,7 @@ def test_a_uniform_count_is_rarer_than_a_quarter_of_delta_unless_somebody_says_o
     for variant in ("repaired", "paper"):
         bound = dv.Stability(1, "1e-12", base="tight", variant=variant).bind(KEYS, million)  # type: ignore[arg-type]
         assert bound.noise.junk and Fraction(1, bound.noise.finite.g) <= Fraction(1, 4 * 10**12)  # type: ignore[union-attr]
-        assert bound.tau(bound.threshold)[1] <= Fraction(1, 10**12) and bound.threshold < 200
+        assert bound.noise.law.above(1, bound.threshold, 128)[1] <= Fraction(1, 10**12) and bound.threshold < 200
     with pytest.raises(ParameterError, match="at most δ/4"):
         dv.Stability(1, "1e-12", base="tight", gamma="1e-9", variant="paper").bind(KEYS, million)
 

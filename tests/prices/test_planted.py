@@ -15,7 +15,7 @@ import pytest
 
 from dpviz.laws import bounded
 from dpviz.mechanisms import alp, compact, cuts, dense, groups, key_count, marginals, parts, ranked, stability, tree
-from dpviz.mechanisms.moves import Moves
+from dpviz.mechanisms.moves import Moves, own_keys
 from dpviz.model.workload import Workload
 from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.concentrated import geometric_rho
@@ -155,17 +155,35 @@ def a_bin_turns_round(patch: Patch) -> None:
 
 def delta_of_one_key(patch: Patch) -> None:
     """Delta is that of one new key, where a unit may bring several."""
-    whole = cuts.least_passing
 
-    def least_passing(exponent: Fraction, chance: Fraction, farthest: int) -> int:
-        return whole(exponent, min(chance * 3, Fraction(9, 10)), farthest)
+    def alone(*given: Any, **named: Any) -> Any:
+        return tuple(((amount, 1),) for way in own_keys(*given, **named) for amount, _ in way)
 
-    patch.setattr(cuts, "least_passing", least_passing)
+    patch.setattr(cuts, "own_keys", alone)
 
 
 def a_row_stands_for_a_user(patch: Patch) -> None:
-    """Group privacy is forgotten: the threshold of one row is used for users of several."""
-    patch.setattr(stability, "_steps", lambda unit, l1, epsilon: Fraction(1))
+    """The threshold of one row is used for users of several."""
+    patch.setattr(stability, "own_keys", lambda question, unit, apart: (((1, 1),),))
+
+
+def keys_of_one_record(patch: Patch) -> None:
+    """Every new key is taken to hold one record, and may hold several."""
+
+    def ones(question: Any, unit: Unit, *, apart: bool = True) -> Any:
+        return tuple(((1, sum(many for _, many in way)),) for way in own_keys(question, unit, apart=apart))
+
+    patch.setattr(stability, "own_keys", ones)
+
+
+def keys_left_and_joined_are_one(patch: Patch) -> None:
+    """A key that a unit leaves and joins turns from farther up, and is taken to move by one of both contributions."""
+
+    def near(question: Any, unit: Unit, *, apart: bool = True) -> Any:
+        far = question.aggregate.heaviest * unit.max_per_bin
+        return tuple(tuple((min(amount, far), many) for amount, many in way) for way in own_keys(question, unit))
+
+    patch.setattr(cuts, "own_keys", near)
 
 
 def one_bin_becomes_empty(patch: Patch) -> None:
@@ -286,6 +304,8 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     a_bin_turns_round: ("Threshold", "MaxProjection"),
     delta_of_one_key: ("Threshold",),
     a_row_stands_for_a_user: ("Stability",),
+    keys_of_one_record: ("Stability",),
+    keys_left_and_joined_are_one: ("Threshold",),
     one_bin_becomes_empty: ("KeyCount",),
     parts_that_are_entered: ("Groups",),
     one_part_of_several: ("Parts",),
