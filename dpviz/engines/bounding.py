@@ -89,6 +89,12 @@ def grouped(bins: NDArray[np.int64], size: int, users: Users) -> tuple[NDArray[n
     return np.unique(users.codes[counted] * size + bins[counted], return_counts=True)
 
 
+def bins_of_users(bins: NDArray[np.int64], size: int, users: Users) -> NDArray[np.int64]:
+    """How many bins each user has rows in, of the users who have any: of `bins` that number the bins of rows."""
+    pairs, _ = grouped(bins, size, users)
+    return np.unique(pairs // size, return_counts=True)[1].astype(np.int64)
+
+
 def bounded(
     pairs: NDArray[np.int64],
     rows: NDArray[np.int64],

@@ -299,6 +299,17 @@ class IbisSource(Unstored, Source):
     def _countable(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts; refuses what cannot be counted."""
         self._schema.check(question, unit, need)
+        if question.aggregate.profiled is not None:
+            self._check_cells(question.of_rows, unit, need)
+        else:
+            self._check_cells(question, unit, need)
+        if need is StatisticKind.SPARSE:
+            from dpviz.engines import occupied  # noqa: F401 - Arrow is loaded before anything is charged
+
+        return self._query(question, unit, need)
+
+    def _check_cells(self, question: Question, unit: Unit, need: Need) -> None:
+        """Refuse columns of types in which this engine finds no bins, keys or users."""
         domains = (*question.domain.factors, *(() if question.partition is None else question.partition.domain.factors))
         keys = [domain.column for domain in domains if isinstance(domain, KeyDomain)]
         for name in [*keys, *([] if unit.is_row else [unit.of])]:
@@ -341,10 +352,6 @@ class IbisSource(Unstored, Source):
                 "an SQL engine numbers at most 10^36 bins",
                 "declare fewer bins, or fewer columns",
             )
-        if need is StatisticKind.SPARSE:
-            from dpviz.engines import occupied  # noqa: F401 - Arrow is loaded before anything is charged
-
-        return self._query(question, unit, need)
 
     def _query(self, question: Question, unit: Unit, need: Need) -> Hidden[Any]:
         """The query that counts, in the engine's words: made of public things, once, and before a charge."""
@@ -454,6 +461,8 @@ def asked(
 ) -> Hidden[Any]:
     """The query that counts or sums up: a label and a whole number for each bin that is not empty, or for the largest
     ones in order."""
+    profile = question if question.aggregate.profiled is not None else None
+    question = question if profile is None else profile.of_rows
     table, kinds, domain = held.take(), {column.name: column.kind for column in columns}, question.domain
     users = () if unit.is_row else (unit.of,)
     names = tuple(dict.fromkeys([*question.columns, *users]))
@@ -523,6 +532,10 @@ def asked(
 
     if chosen is not None:
         rows = rows.semi_join(_in_part(chosen, question, lambda touched: text("user", touched)), "user")
+    if profile is not None:
+        classes = _bins_of_users(rows, profile.domain.columns[0])
+        known = [Column(profile.domain.columns[0], "number")]
+        return asked(Hidden(classes), known, Question(profile.domain), Unit(), need, TextReading())
     if total is not None:
         rows = present(rows)
         rows = rows if "steps" in rows.columns else with_steps(rows, SumScale.of(total))
@@ -645,6 +658,12 @@ def _bounded(rows: Any, question: Question, unit: Unit, text: Any) -> Any:
     pairs = _within(unit.max_records, pairs, [pairs.user], [pairs.rank])
     pairs = pairs.filter(pairs.times > 0)
     return pairs.group_by(*items).agg(count=whole_total(pairs.times))
+
+
+def _bins_of_users(rows: Any, name: str) -> Any:
+    """How many items each user has rows in, in a column of this name: one row for each user who has any."""
+    pairs = present(rows.distinct())
+    return pairs.group_by("user").agg(**{name: pairs.count()}).select(name)
 
 
 def _in_part(touched: Any, question: Question, user: Callable[[Any], Any]) -> Any:

@@ -11,9 +11,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, shown, withhold_errors
-from dpviz.engines.bounding import PIECE, count_pieces, count_rows, count_users, kept_parts, sum_rows, sum_users
+from dpviz.engines.bounding import (
+    PIECE,
+    bins_of_users,
+    count_pieces,
+    count_rows,
+    count_users,
+    kept_parts,
+    sum_rows,
+    sum_users,
+)
 from dpviz.engines.reading import NONE, WIDE, Bins, ColumnReading, Located, read, read_written
-from dpviz.engines.schema import Declared, Schema, called, declared, formats_of
+from dpviz.engines.schema import MOST_BINS, Declared, Schema, called, declared, formats_of
 from dpviz.engines.steps import SumScale, steps_of
 from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
@@ -121,6 +130,8 @@ class PandasSource(Unstored, Source):
     def count(self, question: Question, unit: Unit, need: Need, tick: Tick | None = None) -> Statistic:
         """Count or sum up rows, of users inside the unit's bounds. Filters first, then bounds what a user adds."""
         self.check(question, unit, need)
+        if question.aggregate.profiled is not None:
+            return self._profile(question, unit, tick)
         names = list(dict.fromkeys([*question.columns, *([] if unit.is_row else [unit.of])]))
         for done, name in enumerate(names):
             if tick:
@@ -140,6 +151,30 @@ class PandasSource(Unstored, Source):
         if tick:
             tick(len(names) + 1, len(names) + 1)
         return counts
+
+    def _profile(self, question: Question, unit: Unit, tick: Tick | None) -> Statistic:
+        """Count users by their numbers of bins, before any limit."""
+        rows = question.of_rows
+        for name in (*rows.columns, unit.of):
+            withhold_errors(self._read, name)
+        if tick:
+            tick(0, 1)
+        users = withhold_errors(self._bins_of_users, rows, unit, question.domain.columns[0])
+        classes = PandasSource(users, name=self.name)
+        counts = classes.count(Question(question.domain), Unit(), StatisticKind.DENSE)
+        if tick:
+            tick(1, 1)
+        return counts
+
+    def _bins_of_users(self, rows: Question, unit: Unit, name: str) -> Hidden[pd.DataFrame]:
+        """How many bins each user has rows in, of the users who have any, in a column of this name."""
+        if rows.domain.declared and rows.bins <= MOST_BINS:
+            bins, size = self._place(rows.domain, None), rows.bins
+        else:
+            labels, bins = self._occurring(rows)
+            size = max(1, len(labels))
+        found = bins_of_users(self._filtered(bins, rows, unit), size, self._read(unit.of).users)
+        return Hidden(pd.DataFrame({name: found}))
 
     def _read(self, name: str) -> ColumnReading:
         cells = self._cells.take()

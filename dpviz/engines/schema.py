@@ -56,6 +56,8 @@ class Schema:
 
     def check(self, question: Question, unit: Unit, need: Need) -> None:
         """Refuse what cannot be counted. Raises SchemaError, DomainError or ParameterError."""
+        if question.aggregate.profiled is not None:
+            return self._check_profile(question, unit, need)
         if need in (StatisticKind.ONES, StatisticKind.BITS):
             _check_bits(question, unit)
         elif isinstance(need, Top):
@@ -101,6 +103,20 @@ class Schema:
                 f"a dense count has at most {MOST_BINS:,} bins",
                 "declare fewer, wider bins, or use a mechanism that shows no empty bin, like dv.Stability",
             )
+
+    def _check_profile(self, question: Question, unit: Unit, need: Need) -> None:
+        """Refuse a profile of rows, or of bins that cannot be told apart in each row."""
+        if unit.is_row or need is not StatisticKind.DENSE:
+            raise ParameterError.of(
+                "a row" if unit.is_row else "another statistic",
+                "a profile counts users in each class of it",
+                "name the user column as the unit, and take a mechanism that counts every bin, such as dv.Dense",
+            )
+        if question.bins > MOST_BINS:
+            raise DomainError.of(
+                f"{question.bins:,} classes", f"a profile has at most {MOST_BINS:,} classes", "give a smaller most="
+            )
+        self.check(question.of_rows, unit, StatisticKind.SPARSE)
 
     def kind(self, name: str) -> str:
         """The kind of a column; refuses one that is not there or cannot be read as numbers or texts."""

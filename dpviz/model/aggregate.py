@@ -13,11 +13,11 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module
 from dpviz.errors import DomainError, ParameterError
-from dpviz.exact import Number, text
+from dpviz.exact import Number, text, whole
 from dpviz.model.domain import Domain, category_text, column_name, limit, quoted
 from dpviz.model.words import shown
 from dpviz.names import meant
-from dpviz.privacy.unit import Unit
+from dpviz.privacy.unit import Unit, plural
 
 HEAVIEST: Final = 2**31
 """One row moves a sum by at most so many steps: the total of 2^31 rows is at most 2^62, so no engine overflows."""
@@ -34,12 +34,16 @@ class Count:
     spread    how far a bin moves at most where one row takes the place of another, in steps
     signed    whether a row may take something off a bin
     additive  whether rows add up in each bin, so that engines compute it, and bins may be a column's keys
+    by_domain whether the domain alone asks it, so that a filter stands beside it in a call
+    profiled  the bins of which each unit's number is counted; None where rows are
     """
 
     kind: ClassVar[str] = "count"
     noun: ClassVar[str] = "counts"
     counts: ClassVar[bool] = True
     additive: ClassVar[bool] = True
+    by_domain: ClassVar[bool] = True
+    profiled: ClassVar[Domain | None] = None
     step: ClassVar[Fraction] = Fraction(1)
     heaviest: ClassVar[int] = 1
     spread: ClassVar[int] = 1
@@ -106,6 +110,8 @@ class Sum:
     noun: ClassVar[str] = "sums"
     counts: ClassVar[bool] = False
     additive: ClassVar[bool] = True
+    by_domain: ClassVar[bool] = False
+    profiled: ClassVar[Domain | None] = None
 
     column: str
     low: Fraction
@@ -207,6 +213,8 @@ class Records:
     noun: ClassVar[str] = "records"
     counts: ClassVar[bool] = False
     additive: ClassVar[bool] = False
+    by_domain: ClassVar[bool] = False
+    profiled: ClassVar[Domain | None] = None
     step: ClassVar[Fraction] = Fraction(1)
     heaviest: ClassVar[int] = 1
     spread: ClassVar[int] = 1
@@ -261,29 +269,99 @@ class Records:
         return {"aggregate": {"kind": self.kind, **({"otherwise": dict(self.otherwise)} if self.otherwise else {})}}
 
 
-Aggregate: TypeAlias = Count | Sum | Records
+@dataclass(frozen=True, slots=True)
+class UnitProfile:
+    """How many units have rows in 1, 2, … bins of a domain, before any limit.
+
+    profiled  the bins that are counted for each unit
+    over      where the units in more than so many bins are one class, that number; else None
+    """
+
+    kind: ClassVar[str] = "profile"
+    noun: ClassVar[str] = "counts"
+    counts: ClassVar[bool] = True
+    additive: ClassVar[bool] = True
+    by_domain: ClassVar[bool] = False
+    step: ClassVar[Fraction] = Fraction(1)
+    heaviest: ClassVar[int] = 1
+    spread: ClassVar[int] = 1
+    signed: ClassVar[bool] = False
+
+    profiled: Domain
+    over: int | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.profiled.columns
+
+    def fallback(self, domain: Domain) -> None:
+        return None
+
+    def nouns(self, nouns: str) -> str:
+        return nouns
+
+    @property
+    def bins(self) -> str:
+        """The noun of the bins of one unit: `months`."""
+        return noun_of_bins(self.profiled)
+
+    def text(self, domain: Domain) -> str:
+        of = f"{' × '.join(self.profiled.columns)}, {self.profiled.size_text}"
+        classes = f"over {self.over:,}" if self.over is not None else domain.size_text.replace("bin", "class", 1)
+        return f"{self.bins} per unit of {of}: {classes.replace('classs', 'classes')}"
+
+    def sentence(self, domain: Domain, nouns: str, among: str) -> str:
+        rows = f", by their rows {among}" if among else ""
+        each = f"more than {self.over:,}" if self.over is not None else domain.choices
+        return f"How many {nouns} are in {each} {self.bins}{rows}?"
+
+    def title(self, domain: Domain, unit: Unit) -> str:
+        each = f"more than {self.over:,} " if self.over is not None else "number of "
+        return _heading(f"{unit.nouns} {'in' if self.over is not None else 'by'} {each}{self.bins}")
+
+    def python(self, domain: Domain, where: str) -> str:
+        size = self.profiled.size if self.profiled.declared else None
+        most = "" if self.over is not None or domain.size == size else f", most={domain.size - 1}"
+        over = "" if self.over is None else f", over={self.over}"
+        return f"dv.Question.contribution_profile({self.profiled.python}{most}{over}{where and f', {where}'})"
+
+    def to_json(self) -> dict[str, Any]:
+        over = {} if self.over is None else {"over": str(self.over)}
+        return {"aggregate": {"kind": self.kind, "of": self.profiled.to_json(), **over}}
+
+
+def noun_of_bins(domain: Domain) -> str:
+    """The noun of several bins of a domain, as one word: `months`; `bins` where the domain has none."""
+    return "bins" if " " in domain.each else plural(domain.each)
+
+
+Aggregate: TypeAlias = Count | Sum | Records | UnitProfile
 
 COUNT = Count()
 
 
 def is_aggregate(thing: object) -> bool:
-    """Whether this is one of the three, and no subclass that computes something else."""
-    return any(type(thing) is kind for kind in (Count, Sum, Records))
+    """Whether this is one of the four, and no subclass that computes something else."""
+    return any(type(thing) is kind for kind in (Count, Sum, Records, UnitProfile))
 
 
 def aggregate_from_json(data: object) -> Aggregate:
     """Read the text that `to_json` wrote under "aggregate". Any other text is refused."""
-    beside = {"otherwise"} if isinstance(data, Mapping) and "otherwise" in data else set()
-    known = {"sum": {"kind", "column", "low", "high", "step"}, "records": {"kind", *beside}}
+    beside = {"otherwise", "over"} & set(data) if isinstance(data, Mapping) else set()
+    known = {
+        "sum": {"kind", "column", "low", "high", "step"},
+        "records": {"kind", *(beside - {"over"})},
+        "profile": {"kind", "of", *(beside - {"otherwise"})},
+    }
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or known.get(kind) != set(data):
         raise ParameterError.of(
             kind if isinstance(kind, str) else kind_of(data),
-            "a saved aggregate must be a whole sum, or records",
+            "a saved aggregate must be a whole sum, records, or a profile",
             "write what question.to_json() returns",
         )
     values = {name: value for name, value in data.items() if name != "kind"}
-    read = Records(**values) if kind == "records" else Sum(**values)
+    read = _profile(values) if kind == "profile" else Records(**values) if kind == "records" else Sum(**values)
     if read.to_json()["aggregate"] != dict(data):
         raise ParameterError.of(
             kind,
@@ -291,6 +369,11 @@ def aggregate_from_json(data: object) -> Aggregate:
             "write what question.to_json() returns",
         )
     return read
+
+
+def _profile(values: Mapping[str, Any]) -> UnitProfile:
+    over = whole(values["over"], "over", least=0) if "over" in values else None
+    return UnitProfile(Domain.from_json(values["of"]), over)
 
 
 def _heading(columns: str) -> str:

@@ -72,7 +72,9 @@ class Limited:
 
     @property
     def cuts(self) -> bool:
-        """Whether a limit can leave something out."""
+        """Whether a limit can leave something out: not of a profile, which counts each unit once, before any limit."""
+        if self.question.aggregate.profiled is not None:
+            return False
         return self._bins or self._rows or self._parts
 
     @property
@@ -230,6 +232,8 @@ class Limited:
         if self.cuts or self.unit.is_row:
             return ""
         noun, domain = self.unit.noun, self.question.domain
+        if self.question.aggregate.profiled is not None:
+            return f"Each {noun} is in one class, before any limit: nothing is left out."
         if declared := self.declared:
             return declared
         if not domain.declared or self.unit.max_bins is None:
@@ -255,6 +259,7 @@ class Limited:
         """The noun of a number in an answer; of a sum over several bins that of its pairs: `aircraft-months`."""
         unit, question = self.unit, self.question
         pairs = several and not unit.is_row and question.aggregate.counts and unit.max_per_bin == 1
+        pairs = pairs and question.aggregate.profiled is None
         if not pairs:
             return question.nouns(unit)
         return f"pairs of {unit.noun} and bin" if self._bin == "bin" else f"{unit.noun}-{plural(self._bin)}"

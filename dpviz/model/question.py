@@ -10,13 +10,22 @@ from fractions import Fraction
 from hashlib import sha256
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of, plain_arguments, protect_module, shown, single_arguments
-from dpviz.errors import DomainError, ParameterError, short
+from dpviz.errors import DomainError, ParameterError, UnitError, short
 from dpviz.exact import Number, text, whole
 from dpviz.model import times
-from dpviz.model.aggregate import COUNT, Aggregate, Records, Sum, aggregate_from_json, is_aggregate
+from dpviz.model.aggregate import (
+    COUNT,
+    Aggregate,
+    Records,
+    Sum,
+    UnitProfile,
+    aggregate_from_json,
+    is_aggregate,
+    noun_of_bins,
+)
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.model.partition import MOST_PARTS, Partition
 from dpviz.model.words import told
@@ -100,6 +109,9 @@ class Between:
         }
 
 
+MOST_CLASSES: Final = 1000
+"""The most classes of a profile where nobody says how many."""
+
 Condition: TypeAlias = Between | tuple[str, ...]
 """A range, or the values that pass (in the text that categories are matched by)."""
 
@@ -115,7 +127,8 @@ class Question(metaclass=NamedClass):
     where : dict, optional
         A filter: column name to a value, a list of values, or a `Between`.
     aggregate : Aggregate, optional
-        The count of units by default; `Question.sum` and `Question.records` make the others.
+        The count of units by default; `Question.sum`, `Question.records` and `Question.contribution_profile` make the
+        others.
     by : Partition or NamedParts, optional
         Parts of the data, each of which is asked about by itself; None where all rows are asked together.
     part : int, optional
@@ -168,8 +181,22 @@ class Question(metaclass=NamedClass):
         object.__setattr__(self, "where", MappingProxyType(dict(sorted(filters.items()))))
         if self.limits is not None:
             checked_limits(self.limits)
+        if self.aggregate.profiled is not None:
+            self._check_profile()
         if self.by is not None:
             self._check_parts(self.by)
+
+    def _check_profile(self) -> None:
+        if self.by is not None or self.limits is not None:
+            raise ParameterError.of(
+                "by" if self.limits is None else "limits",
+                "a profile is of all rows that pass its filter, and no limit applies to it",
+                "leave by= and limits= out",
+            )
+        if self.domain.kind not in ("integers", "intervals"):
+            raise DomainError.of(
+                self.domain.text, "the classes of a profile are numbers of bins", "use Question.contribution_profile"
+            )
 
     def _check_parts(self, by: Partition | NamedParts) -> None:
         if not self.aggregate.additive:
@@ -327,6 +354,87 @@ class Question(metaclass=NamedClass):
         domain = columns[0] if len(columns) == 1 else Domain.product(*columns)
         return cls(domain, {} if where is None else where, Records(otherwise))  # type: ignore[arg-type]
 
+    @classmethod
+    @plain_arguments
+    def contribution_profile(
+        cls,
+        asked: Domain | str,
+        *,
+        most: int | None = None,
+        over: int | None = None,
+        where: Mapping[str, object] | None = None,
+    ) -> Question:
+        """Ask how many units have rows in 1, 2, … bins, or in more than some limit, before any limit applies.
+
+        Parameters
+        ----------
+        asked : Domain or str
+            The bins that are counted for each unit, or the name of a column for its undeclared keys.
+        most : int, optional
+            The largest number of bins that is a class of its own; more are one class. By default all declared bins.
+        over : int, optional
+            A limit: units in more bins are the one class that is counted.
+        where : dict, optional
+            A filter of rows: column name to a value, a list of values, or a `Between`.
+
+        Returns
+        -------
+        Question
+            A question that counts units by their numbers of bins. Units without a row that counts are in no class.
+
+        Raises
+        ------
+        ParameterError
+            If both `most` and `over` are given, there are too many classes or none, or an argument is outside its
+            range.
+
+        Notes
+        -----
+        A unit is in one class, by its own rows alone. So it moves the counts of classes by 1 where it comes or goes,
+        and by 1 in two classes where it is replaced, or in the one class of `over`; no limit applies, and nothing is
+        left out. A profile says how much a limit on bins leaves out: the number of units over it.
+
+        Examples
+        --------
+        >>> months = Domain.integers(1, 12, column="month")
+        >>> Question.contribution_profile(months).sentence(Unit("aircraft"))
+        'How many aircraft are in 1, 2, …, 12 months?'
+        >>> Question.contribution_profile(months, over=3).sentence(Unit("aircraft"))
+        'How many aircraft are in more than 3 months?'
+        """
+        bins = Domain.keys(column=asked) if isinstance(asked, str) else asked
+        if not is_domain(bins):
+            raise ParameterError.of(as_given(asked), "a profile is of a Domain", "give dv.Domain.integers(...)")
+        size = bins.size if bins.declared else None
+        filters: Any = {} if where is None else where
+        if over is not None:
+            if most is not None:
+                raise ParameterError.of("most and over", "a profile has classes, or one class", "give one of them")
+            limit = whole(over, "over", least=1)
+            if size is None or limit >= size:
+                raise ParameterError.of(
+                    limit,
+                    "units over a limit are counted where the limit is below the number of declared bins",
+                    "give a smaller limit, or declare the bins",
+                )
+            classes = Domain.intervals([limit + 1, size + 1], column=noun_of_bins(bins))
+            return cls(classes, filters, UnitProfile(bins, limit))
+        if most is None and (size is None or size > MOST_CLASSES):
+            raise ParameterError.of(
+                bins.size_text,
+                f"a profile has at most {MOST_CLASSES:,} classes unless they are declared",
+                "give most=, above which all numbers of bins are one class",
+            )
+        last = whole(size if most is None else most, "most", most=size)
+        column, more = noun_of_bins(bins), size is None or last < size
+        return cls(Domain.integers(1, last, column=column, overflow=more), filters, UnitProfile(bins))
+
+    @property
+    def of_rows(self) -> Question:
+        """The question about rows whose bins a profile counts for each unit."""
+        assert self.aggregate.profiled is not None
+        return Question(self.aggregate.profiled, self.where)
+
     @single_arguments
     def limited(self, limits: Limits) -> Question:
         """Return the same question under contribution limits of its own, in place of those of the unit.
@@ -379,6 +487,14 @@ class Question(metaclass=NamedClass):
         UnitError
             If the unit is a row, which adds one to one bin.
         """
+        if self.aggregate.profiled is not None:
+            if unit.is_row:
+                raise UnitError.of(
+                    unit.text,
+                    "a row is in one bin at most, so rows have no profile",
+                    "name the user column as the unit",
+                )
+            return self, unit.limited(Limits(1, 1, None))
         return (self, unit) if self.limits is None else (replace(self, limits=None), unit.limited(self.limits))
 
     def in_parts(self) -> list[Question]:
@@ -663,7 +779,7 @@ class Question(metaclass=NamedClass):
     @property
     def python_where(self) -> str:
         """The `where=` argument beside `python`, or nothing."""
-        return self._where if self.aggregate.counts else ""
+        return self._where if self.aggregate.by_domain else ""
 
     def check_counts(self, who: str) -> None:
         """Refuse, for a mechanism or an engine that counts, a question for anything else.

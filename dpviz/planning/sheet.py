@@ -255,7 +255,7 @@ def bins_id(domain: Domain) -> str:
 
 def _made_of(question: Question) -> dict[str, Any]:
     """The bins of each column, and the parts, where a page may make another question of them."""
-    if not question.aggregate.additive:
+    if not question.aggregate.additive or question.aggregate.profiled is not None:
         return {}
     made: dict[str, Any] = {"factors": [bins_json(axis) for axis in question.domain.factors]}
     by = question.by

@@ -71,7 +71,8 @@ class Charge:
         bound = self._bound
         limits = bound.unit.limits.besides(self._unit.limits)
         other = {"limits": limits.to_json()} if limits.given else {}
-        asked = bound.question.limited(limits) if other else bound.question
+        named = other and bound.question.aggregate.profiled is None
+        asked = bound.question.limited(limits) if named else bound.question
         return {
             "question": bound.question.to_json(),
             **other,

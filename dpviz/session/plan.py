@@ -135,7 +135,8 @@ class Plan:
             If the unit is left out.
         """
         limits = self.bound.unit.limits.besides(unit.limits)
-        return replace(self, within=limits) if limits.given else self
+        named = limits.given and self.bound.question.aggregate.profiled is None
+        return replace(self, within=limits) if named else self
 
     def taking(self, way: str) -> Plan:
         """Plan another way to share the price out.

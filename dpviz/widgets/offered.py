@@ -42,7 +42,7 @@ class Offered:
         if question.id in self._questions:
             return
         self._questions[question.id] = question
-        if question.aggregate.additive:
+        if question.aggregate.additive and question.aggregate.profiled is None:
             self._add_bins(question.domain)
         if is_grouped(question):
             if isinstance(question.by, Partition):

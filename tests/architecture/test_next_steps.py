@@ -391,6 +391,44 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: desk.session.release(BINS, dv.Dense("1/2", base="tight", cap=50), mode="strict"),
     ),
     (
+        "unknown keys",
+        "give most=",
+        lambda _: dv.Question.contribution_profile("user"),
+        lambda _: dv.Question.contribution_profile("user", most=4),
+    ),
+    (
+        "4",
+        "give a smaller limit",
+        lambda _: dv.Question.contribution_profile(BINS, over=4),
+        lambda _: dv.Question.contribution_profile(BINS, over=3),
+    ),
+    (
+        "most and over",
+        "give one of them",
+        lambda _: dv.Question.contribution_profile(BINS, most=2, over=3),
+        lambda _: dv.Question.contribution_profile(BINS, over=3),
+    ),
+    (
+        "limits",
+        "leave by= and limits= out",
+        lambda _: dv.Question.contribution_profile(BINS).limited(dv.Limits(max_bins=4)),
+        lambda _: dv.Question.contribution_profile(BINS),
+    ),
+    (
+        "one row",
+        "name the user column as the unit",
+        plan(dv.Question.contribution_profile(BINS), dv.Dense(1)),
+        lambda desk: desk.new(unit=dv.Unit("user")).plan(dv.Question.contribution_profile(BINS), dv.Dense(1)),
+    ),
+    (
+        "another statistic",
+        "such as dv.Dense",
+        lambda desk: desk.new(unit=dv.Unit("user")).plan(
+            dv.Question.contribution_profile(BINS), dv.Stability(1, "1e-6")
+        ),
+        lambda desk: desk.new(unit=dv.Unit("user")).plan(dv.Question.contribution_profile(BINS), dv.Dense(1)),
+    ),
+    (
         "dict",
         "write limits=dv.Limits(",
         lambda desk: desk.new(unit=dv.Unit("user")).release(BINS, dv.Dense("1/2"), limits={"max_bins": 4}),

@@ -18,7 +18,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
 from dpviz.model.statistic import StatisticKind, Top
 from dpviz.privacy.unit import Unit
-from tests.engines import contract, decimals, engines, sums, test_key_products, test_sums, test_times
+from tests.engines import contract, decimals, engines, sums, test_key_products, test_profiles, test_sums, test_times
 from tests.engines import server as there
 from tests.engines.frames import kinds_in, plain_frames, questions, units, wide_questions
 from tests.ledger.server import ANALYST, Server
@@ -96,6 +96,10 @@ def test_sums_of_strange_values_are_those_of_the_reference(postgres: contract.En
     source = postgres(frame, "data", None)
     for question, unit in test_sums.MANY[1::2]:
         sums.sums_as_the_reference(source, frame, question, unit)
+
+
+def test_profiles_of_users_are_those_that_are_counted_by_hand(postgres: contract.Engine) -> None:
+    test_profiles.as_counted_by_hand(postgres, 3)
 
 
 @pytest.mark.parametrize("name", test_key_products.PRODUCTS)

@@ -34,6 +34,7 @@ from tests.engines import (
     sums,
     test_equal_widths,
     test_key_products,
+    test_profiles,
     test_sums,
     test_times,
 )
@@ -106,6 +107,10 @@ def test_unknown_keys_among_declared_columns_are_those_of_pandas(spark: Any, nam
         assert len(found[0][0]) > 0
     asked, unit = Question.of(domain), Unit("user", max_bins=4, max_per_bin=3)
     assert contract.largest(there, asked, unit, 5) == contract.largest(here, asked, unit, 5)
+
+
+def test_profiles_of_users_are_those_that_are_counted_by_hand(spark: Any) -> None:
+    test_profiles.as_counted_by_hand(engines.on_spark(spark), 2, ("months", "months and keys"))
 
 
 def test_half_a_million_ordered_bins_are_counted_where_the_data_lies(flights: dict[str, Source], spark: Any) -> None:
