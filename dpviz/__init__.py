@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms import Compact as Compact
     from dpviz.mechanisms import Dense as Dense
     from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms import FixedList as FixedList
     from dpviz.mechanisms import KeyCount as KeyCount
     from dpviz.mechanisms import Marginals as Marginals
     from dpviz.mechanisms import MaxProjection as MaxProjection

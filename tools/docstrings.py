@@ -16,6 +16,8 @@ OPENINGS = ("What ", "Whoever ", "So many ", "That of which ", "Whatever ")
 """A summary has a subject and a verb, so it begins with none of these."""
 
 NEVER_RAISE = (
+    "FixedList.check_source",
+    "FixedList.row",
     "Entry",
     "DerivedTable",
     "Heard.get_state",

@@ -36,7 +36,8 @@ once, with a share of the price (`privacy/parallel.py`). Each part is counted as
 filter. Two ways are bound elsewhere: `one_domain.py` asks once about the product of parts and bins and cuts up the
 answer and its law (`Answer.cut_up`, `StoredLaw.cut_up`); `opened_parts.py` is a plan for a `PayWhatYouGet`, which no
 release takes (`Bound.subsession_calls`). `parts.py` is the same for questions one after the other: a sub-session with a
-balance for each part.
+balance for each part. `fixed_list.py` is a sub-session of a fixed list, charged at its exact composition
+(`privacy/loss_distribution.py`, `Bound.dominating_pair`).
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.compact import Compact as Compact
     from dpviz.mechanisms.dense import Dense as Dense
     from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms.fixed_list import FixedList as FixedList
     from dpviz.mechanisms.key_count import KeyCount as KeyCount
     from dpviz.mechanisms.marginals import Marginals as Marginals
     from dpviz.mechanisms.max_projection import MaxProjection as MaxProjection
@@ -79,7 +81,7 @@ if TYPE_CHECKING:
     from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
     from dpviz.mechanisms.tree import Tree as Tree
     from dpviz.model.mechanism import Mechanism
-    from dpviz.model.opening import Opening
+    from dpviz.model.opening import ListOpening, Opening
     from dpviz.model.question import Question
     from dpviz.model.ways import Way, Ways
     from dpviz.privacy.unit import Unit
@@ -110,7 +112,7 @@ _RELEASED: Final = {
 }
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 
-_OPENED: Final = {"PayWhatYouGet": "pay_what_you_get", "Parts": "parts"}
+_OPENED: Final = {"PayWhatYouGet": "pay_what_you_get", "Parts": "parts", "FixedList": "fixed_list"}
 """Kinds of sub-sessions and their files, by the names that ledgers keep them under."""
 
 _OF_PARTS: Final = {"Groups": "groups"}
@@ -240,6 +242,12 @@ def opening(name: str, parameters: dict[str, str]) -> Opening:
     return OPENINGS[name].from_parameters(parameters)
 
 
+def list_opening(lines: object, delta: object) -> ListOpening:
+    """A sub-session of a fixed list of questions with their mechanisms, at this delta."""
+    made: ListOpening = OPENINGS["FixedList"](lines, delta)  # type: ignore[call-arg, assignment]
+    return made
+
+
 def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     """The mechanism of that name with these exact texts as parameters."""
     return named(name).from_parameters(parameters)
@@ -270,7 +278,9 @@ def named(name: str) -> type[Mechanism]:
 NAMES: Final = tuple(_FILES)
 """The names that a user finds here and as `dv.Dense` and so on."""
 
-__all__ = sorted([*NAMES, "NAMES", "OPENINGS", "REGISTRY", "mechanism", "named", "opening", "register", "unregister"])
+__all__ = sorted(
+    [*NAMES, "NAMES", "OPENINGS", "REGISTRY", "list_opening", "mechanism", "named", "opening", "register", "unregister"]
+)
 
 if not TYPE_CHECKING:  # a checker knows what is imported above, and that there is nothing else
 

@@ -51,6 +51,7 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
     from dpviz.privacy.discrete_gaussian import Shifts
+    from dpviz.privacy.loss_distribution import DominatingPair
 
 AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 
@@ -226,6 +227,19 @@ class DenseBound(Bound):
         # a unit moves no count by more than max_per_bin, and all of them by no more than l1
         moved = moved_most(self.mechanism.epsilon / noise.l1, noise.l1, self.unit.max_per_bin)
         return replace(price, zcdp_steps=ZCDP(geometric_rho(moved)))
+
+    @property
+    def dominating_pair(self) -> DominatingPair:
+        """The pair of the noise on the counts that one unit moves, where one move of them is the worst."""
+        from dpviz.privacy.loss_distribution import gaussian_pair, geometric_pair
+
+        noise = self.noise
+        found: DominatingPair | None = None
+        if isinstance(noise, BoundGaussian):
+            found = gaussian_pair(noise.found.variance, noise.moves)
+        elif noise.finite is None:
+            found = geometric_pair(self.mechanism.epsilon / noise.l1, self.unit, self.question.bins)
+        return super().dominating_pair if found is None else found
 
     @cached_property
     def space(self) -> Space:

@@ -25,6 +25,7 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     from dpviz.noise.bits import Bits
     from dpviz.privacy.discrete_gaussian import Shifts
+    from dpviz.privacy.loss_distribution import DominatingPair
 
 Mode = Literal["exact", "strict"]
 
@@ -168,6 +169,14 @@ class BoundPrice(BoundTerms):
         """The variance of discrete Gaussian noise on counts and how this unit, in place of its own, moves them; None
         where there is other noise."""
         return None
+
+    @property
+    def dominating_pair(self) -> DominatingPair:
+        """The pair that the answer is post-processing of, for the exact price of a fixed list. By default randomised
+        response of its epsilon, apart from its delta."""
+        from dpviz.privacy.loss_distribution import pair_of
+
+        return pair_of(self.price)
 
     @property
     def item_price(self) -> StepPrice | None:

@@ -5,7 +5,7 @@ The session, the ledger's arithmetic and `dv.load` know these protocols and no p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
@@ -214,6 +214,18 @@ class Opening(OpeningTerms, Protocol):
 
     def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> OpeningRow:
         """A row of the transcript; without a use or a release, where they cannot be read or are not there."""
+        ...
+
+
+class ListOpening(Opening, Protocol):
+    """A sub-session whose questions are fixed, and so priced together, when it is opened."""
+
+    def check_lines(self, check: Callable[[Question, Mechanism], object]) -> None:
+        """Check each question and its mechanism; a refusal names the line."""
+        ...
+
+    def check_worth(self, unit: Unit, filter: str) -> None:
+        """Refuse a list that is no cheaper than its lines one by one, in a budget with this filter."""
         ...
 
 

@@ -31,8 +31,11 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Enclosure, ceil_to, directed, exp_bounds, from_mpfr, positive, probability, text
 from dpviz.laws.gaussian import DiscreteGaussian
+from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.discrete_gaussian import Shifts, worst_alone
+from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.unit import Unit
 
 PLACES: Final = 192
 """Binary places of a mass, beyond those of the delta that is asked about."""
@@ -77,7 +80,7 @@ class LossLattice:
     raised: Fraction = Fraction(0)
     lumped: int = 0
 
-    def coarser(self, unit: Fraction) -> LossLattice:
+    def on_lattice(self, unit: Fraction) -> LossLattice:
         """Return the same on another lattice, each loss rounded up; exactly the same where `unit` divides the old."""
         ratio = self.unit / unit
         by, over = ratio.numerator, ratio.denominator
@@ -87,10 +90,10 @@ class LossLattice:
         raised = self.raised if ratio.denominator == 1 else self.raised + unit
         return LossLattice(self.top, unit, tuple(found), self.places, self.infinite, raised, self.lumped)
 
-    def times(self, other: LossLattice) -> LossLattice:
+    def added_to(self, other: LossLattice) -> LossLattice:
         """Return the distribution of the sum of two independent losses."""
         unit = _common(self, other)
-        one, two = (lattice if lattice.unit == unit else lattice.coarser(unit) for lattice in (self, other))
+        one, two = (lattice if lattice.unit == unit else lattice.on_lattice(unit) for lattice in (self, other))
         masses = _product(one.masses, two.masses, self.places)
         made = LossLattice(
             one.top + two.top,
@@ -101,9 +104,9 @@ class LossLattice:
             one.raised + two.raised,
             one.lumped + two.lumped,
         )
-        return made.fitted()
+        return made.cut_short()
 
-    def fitted(self) -> LossLattice:
+    def cut_short(self) -> LossLattice:
         """Return the same with MOST_LOSSES at most: without ends that weigh nothing, and coarser where need be."""
         if len(self.masses) <= MOST_LOSSES:
             return self
@@ -113,19 +116,19 @@ class LossLattice:
         kept[-1] += below
         lumped, top = self.lumped + above + below, self.top - first * self.unit
         short = replace(self, top=top, masses=tuple(kept), infinite=self.infinite + above, lumped=lumped)
-        return short if len(kept) <= MOST_LOSSES else short.coarser(-(-len(kept) // MOST_LOSSES) * self.unit)
+        return short if len(kept) <= MOST_LOSSES else short.on_lattice(-(-len(kept) // MOST_LOSSES) * self.unit)
 
-    def power(self, times: int) -> LossLattice:
+    def added_up(self, times: int) -> LossLattice:
         """Return the distribution of the sum of this number of such losses, by squaring."""
         found, square = None, self
         while True:
             if times & 1:
-                found = square if found is None else found.times(square)
+                found = square if found is None else found.added_to(square)
             times >>= 1
             if not times:
                 assert found is not None
                 return found
-            square = square.times(square)
+            square = square.added_to(square)
 
 
 def _common(one: LossLattice, two: LossLattice) -> Fraction:
@@ -169,16 +172,16 @@ class DominatingPair:
     """The dominating pair of one step, in both directions the same."""
 
     @property
-    def failure(self) -> Fraction:
+    def failure_chance(self) -> Fraction:
         """The chance that the step promises nothing: its delta, apart from the pair."""
         return Fraction(0)
 
     @property
-    def largest(self) -> Fraction | None:
+    def largest_loss(self) -> Fraction | None:
         """The largest loss; None where there is none."""
         raise NotImplementedError
 
-    def lattice(self, places: int) -> LossLattice:
+    def loss_lattice(self, places: int) -> LossLattice:
         """Return the distribution of the loss, masses rounded up to 2**-places."""
         raise NotImplementedError
 
@@ -202,14 +205,14 @@ class RandomisedResponse(DominatingPair):
         positive(self.epsilon, "epsilon"), probability(self.delta, "delta")
 
     @property
-    def failure(self) -> Fraction:
+    def failure_chance(self) -> Fraction:
         return self.delta
 
     @property
-    def largest(self) -> Fraction:
+    def largest_loss(self) -> Fraction:
         return self.epsilon
 
-    def lattice(self, places: int) -> LossLattice:
+    def loss_lattice(self, places: int) -> LossLattice:
         small = exp_bounds(-self.epsilon, places + 32)
         masses = _masses((1 / (1 + small[0]), small[1] / (1 + small[1])), places)
         return LossLattice(self.epsilon, 2 * self.epsilon, masses, places)
@@ -241,10 +244,10 @@ class GeometricMoves(DominatingPair):
         positive(self.rate, "rate"), positive(self.each, "each"), positive(self.counts, "counts")
 
     @property
-    def largest(self) -> Fraction:
+    def largest_loss(self) -> Fraction:
         return self.rate * self.each * self.counts
 
-    def lattice(self, places: int) -> LossLattice:
+    def loss_lattice(self, places: int) -> LossLattice:
         wide = -(-self.each // MOST_BLOCKS)  # so many losses are one, the largest of them
         starts = range(0, self.each + 1, wide)
         ends = [self._tail(start, places) for start in starts]
@@ -252,7 +255,7 @@ class GeometricMoves(DominatingPair):
         unit = 2 * wide * self.rate
         raised = unit if wide > 1 else Fraction(0)
         once = LossLattice(self.each * self.rate, unit, _masses(masses, places), places, raised=raised)
-        return once.power(self.counts)
+        return once.added_up(self.counts)
 
     def _tail(self, start: int, places: int) -> Enclosure:
         """The mass of all losses from p - 2 start down: a**start / (1 + a)."""
@@ -292,10 +295,10 @@ class GaussianMoves(DominatingPair):
             raise ParameterError.of(text(self.variance), rule, "take the pair of its epsilon and delta")
 
     @property
-    def largest(self) -> None:
+    def largest_loss(self) -> None:
         return None
 
-    def lattice(self, places: int) -> LossLattice:
+    def loss_lattice(self, places: int) -> LossLattice:
         found = worst_alone(self.moves, self.variance)
         assert found is not None
         variance, shift, larger = found
@@ -310,13 +313,30 @@ class GaussianMoves(DominatingPair):
         masses = (*half[:0:-1], *half[:-1], half[-1] + beyond)
         top = Fraction(shift * shift + 2 * (len(half) - 1) * shift) / (2 * variance)
         made = LossLattice(top, shift / variance, masses, places, infinite=beyond, lumped=beyond)
-        return made.fitted()
+        return made.cut_short()
 
 
 def gaussian_pair(variance: Fraction, moves: Shifts) -> GaussianMoves | None:
     """Return the pair of Gaussian noise; None where no single move is proved to be the worst, or noise is too wide."""
     found = worst_alone(moves, variance)
     return None if found is None or found[0] > WIDEST or found[2] > 1 + CLOSE else GaussianMoves(variance, moves)
+
+
+def geometric_pair(rate: Fraction, unit: Unit, bins: int) -> GeometricMoves | None:
+    """Return the pair of two-sided geometric noise of one rate on each of these counts.
+
+    None where a limit on all records of a unit leaves a choice between moves, of which none is proved to be the worst.
+    """
+    counts, rest = divmod(unit.l1(bins), unit.max_per_bin)
+    touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
+    limited = unit.max_records is not None and unit.max_records < touched * unit.max_per_bin
+    return None if rest or (limited and unit.max_per_bin > 1) else GeometricMoves(rate, unit.max_per_bin, counts)
+
+
+def pair_of(price: Guarantee) -> RandomisedResponse:
+    """Return the pair of an answer of which nothing but its price is known."""
+    loss = to_approx(price.loss)
+    return RandomisedResponse(loss.epsilon, loss.delta)
 
 
 def _weights(variance: Fraction, precision: int) -> tuple[list[Any], Any]:
@@ -436,7 +456,7 @@ def _kept(tally: Mapping[DominatingPair, int]) -> Fraction:
     """The chance that every step keeps what it promises."""
     found = Fraction(1)
     for step, times in tally.items():
-        found *= (1 - step.failure) ** times
+        found *= (1 - step.failure_chance) ** times
     return found
 
 
@@ -454,9 +474,9 @@ def _sum(tally: Mapping[DominatingPair, int]) -> Fraction:
     """The largest losses of all steps together."""
     found = Fraction(0)
     for step, times in tally.items():
-        if step.largest is None:
+        if step.largest_loss is None:
             raise ParameterError.of("0", "noise without bounds needs a delta above 0", "give a delta like 0.000001")
-        found += times * step.largest
+        found += times * step.largest_loss
     return found
 
 
@@ -467,10 +487,12 @@ def _together(tally: Mapping[DominatingPair, int], places: int) -> LossLattice:
 @lru_cache(maxsize=64)
 def _composed(tally: tuple[tuple[DominatingPair, int], ...], places: int) -> LossLattice:
     """The distribution of the loss of all steps together, the shortest first."""
-    parts = sorted((step.lattice(places).power(times) for step, times in tally), key=lambda part: len(part.masses))
+    parts = sorted(
+        (step.loss_lattice(places).added_up(times) for step, times in tally), key=lambda part: len(part.masses)
+    )
     found = parts[0]
     for part in parts[1:]:
-        found = found.times(part)
+        found = found.added_to(part)
     return found
 
 

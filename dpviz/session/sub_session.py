@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpviz.boundary import plain_arguments, protect_module
 from dpviz.errors import LedgerError, LedgerFormat, ParameterError, ReleaseFormat
@@ -292,7 +292,7 @@ class SubSession:
         bound = use.bind(self._asked(question, where), self._unit)
         check_support(self._source, bound)
         check_readable(bound)
-        return use, bound
+        return cast("Use", bound.mechanism), bound  # the question may say more of the use, as the line of a list
 
     def _asked(self, question: object, where: Mapping[str, object] | None) -> Question:
         """The question, whose limits are those that the sub-session was priced with."""

@@ -524,6 +524,27 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: desk.session.open("PayWhatYouGet"),
         lambda desk: desk.session.open(dv.PayWhatYouGet(epsilon=1, delta="1e-6")),
     ),
+    (
+        "line 2",
+        "or give one of them another epsilon",
+        lambda desk: desk.session.plan_batch([(BINS, dv.Dense(1)), (BINS, dv.Dense(1))], delta="1e-6"),
+        lambda desk: desk.session.plan_batch([(BINS, dv.Dense(1)), (BINS, dv.Dense(2))], delta="1e-6"),
+    ),
+    (
+        "0.00000001",
+        "give a delta of 0.00000005 or more",
+        lambda desk: desk.session.plan_batch([("user", dv.Stability(1, "5e-8"))], delta="1e-8"),
+        lambda desk: desk.session.plan_batch([("user", dv.Stability(1, "5e-8"))], delta="5e-8"),
+    ),
+    (
+        "0.199997",
+        "release each line by itself",
+        lambda desk: desk.session.batch(
+            [(BINS, dv.Dense("1/10")), (dv.Question(BINS, {"visits": dv.Between(0, 2)}), dv.Dense("1/10"))],
+            delta="1e-6",
+        ),
+        lambda desk: desk.session.release(BINS, dv.Dense("1/10")),
+    ),
     ('"Dense"', 'write dv.Dense(epsilon="1/2")', plan(BINS, "Dense"), plan(BINS, dv.Dense(epsilon="1/2"))),
     (
         "most",

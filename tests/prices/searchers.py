@@ -1014,6 +1014,34 @@ def pay_what_you_get(chance: random.Random) -> Iterator[Held]:
     yield Held(f"{made!r}, asked k={ks}, {limits}", "delta", float(loss.delta), true)
 
 
+def moved_count(rate: float, move: int) -> tuple[Floats, Floats]:
+    """A count with two-sided geometric noise, and the same count moved; outcomes of one loss are one."""
+    z = np.arange(-int(40 / rate) - move, int(40 / rate) + 2 * move + 1, dtype=np.float64)
+    first, second = (np.exp(-rate * np.abs(z - by)) * math.tanh(rate / 2) for by in (0, move))
+    losses = np.rint(np.abs(z - move) - np.abs(z)).astype(np.int64) + move
+    return np.bincount(losses, first), np.bincount(losses, second)
+
+
+def batch(chance: random.Random) -> Iterator[Held]:
+    """A few lists of counts, of which one unit moves each as it can: the literal delta at the price of the list."""
+    bins, many = chance.randint(1, 3), chance.randint(2, 4)
+    limits = random_limits(chance, bins)
+    epsilons = [Fraction(chance.choice(("1/2", "2/3", "1", "3/2"))) + Fraction(part, 1000) for part in range(many)]
+    lines = [(bins_of(bins), dv.Dense(epsilon)) for epsilon in epsilons]
+    made = dv.FixedList(lines, chance.choice(("1e-1", "1e-2", "1e-3")))
+    price, bounds = to_approx(made.price(limits.unit()).loss), made.bind_lines(limits.unit())
+    found = moves(limits, bins)
+    longest = found[np.argsort(-np.abs(found).sum(axis=1), kind="stable")]
+    true = 0.0
+    for turn in range(8):
+        laws = []
+        for bound in bounds:
+            row = longest[0] if turn == 0 else chance.choice(list(longest[:5] if turn < 5 else found))
+            laws += [moved_count(rate_of(bound.law.noise), abs(int(move))) for move in row if move]
+        true = max(true, delta_of(laws, math.exp(float(price.epsilon))))
+    yield Held(f"{made!r} of {epsilons}, {bins} bins, {limits}", "delta", float(made.delta), true)
+
+
 SEARCHERS: dict[str, tuple[Searcher, int]] = {
     "Dense": (dense, 8),
     "Stability": (stability, 2),
@@ -1040,6 +1068,7 @@ SEARCHERS: dict[str, tuple[Searcher, int]] = {
     "PayWhatYouGet": (pay_what_you_get, 1),
     "Parts": (sub_session_parts, 3),
     "Groups": (groups, 8),
+    "FixedList": (batch, 3),
 }
 """What looks for a pair above the price of each mechanism, and how often, by its weight."""
 

@@ -14,10 +14,23 @@ from typing import Any
 import pytest
 
 from dpviz.laws import bounded
-from dpviz.mechanisms import alp, compact, cuts, dense, groups, key_count, marginals, parts, ranked, stability, tree
+from dpviz.mechanisms import (
+    alp,
+    compact,
+    cuts,
+    dense,
+    fixed_list,
+    groups,
+    key_count,
+    marginals,
+    parts,
+    ranked,
+    stability,
+    tree,
+)
 from dpviz.mechanisms.moves import Moves, own_keys
 from dpviz.model.workload import Workload
-from dpviz.privacy import discrete_gaussian
+from dpviz.privacy import discrete_gaussian, loss_distribution
 from dpviz.privacy.concentrated import geometric_rho
 from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.unit import Unit
@@ -287,6 +300,17 @@ def range_bounded_for_pure(patch: Patch) -> None:
     patch.setattr(accountant, "pure_rho", lambda epsilon: epsilon**2 / 8)
 
 
+def one_count_of_several(patch: Patch) -> None:
+    """The pair of a line is that of one count, whatever number of counts one unit moves."""
+    patch.setattr(
+        loss_distribution,
+        "geometric_pair",
+        lambda rate, unit, bins: loss_distribution.GeometricMoves(rate, unit.max_per_bin, 1),
+    )
+    fixed_list._priced.cache_clear(), fixed_list._bound_lines.cache_clear()
+    patch.setattr(fixed_list, "_priced", fixed_list._priced.__wrapped__)
+
+
 PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     largest_rise: ("Tree",),
     one_end_of_the_fall: ("Tree",),
@@ -309,6 +333,7 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     one_bin_becomes_empty: ("KeyCount",),
     parts_that_are_entered: ("Groups",),
     one_part_of_several: ("Parts",),
+    one_count_of_several: ("FixedList",),
     the_gap_of_a_row: ("TopK", "TopKSet"),
     the_upper_end_of_the_coins: ("SampleBounded",),
     one_record_of_a_user: ("Compact",),

@@ -281,11 +281,11 @@ def test_losses_that_are_rounded_up_never_charge_too_little(few: None) -> None:
 def test_losses_that_are_rounded_to_the_nearest_charge_too_little() -> None:
     """Fifty responses whose lower loss lies nearer to a lattice point below it."""
     step, unit, delta = RandomisedResponse(Fraction(149, 1000)), Fraction(19, 100), Fraction(1, 1000)
-    fine = step.lattice(loss_distribution.PLACES)
-    up = fine.coarser(unit)
+    fine = step.loss_lattice(loss_distribution.PLACES)
+    up = fine.on_lattice(unit)
     nearest = replace(up, masses=(fine.masses[0], gmpy2.mpz(0), fine.masses[1]))
     assert round(fine.unit / unit) == 2 and up.masses == fine.masses
-    right, wrong = (loss_distribution._least(lattice.power(50), delta) for lattice in (up, nearest))
+    right, wrong = (loss_distribution._least(lattice.added_up(50), delta) for lattice in (up, nearest))
     assert fixed_delta({step: 50}, right)[1] <= delta < fixed_delta({step: 50}, wrong)[0]
 
 

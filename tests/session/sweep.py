@@ -89,7 +89,8 @@ def drawn(kind: type[Parameters], chance: random.Random) -> dict[str, Any]:
     """Arguments of a mechanism or an opening: epsilon and all that is needed, and some of the others."""
     given: dict[str, Any] = {}
     for name, one in kind._declared.items():
-        values = of_reader(one.reads, given) if type(one.reads).__name__ != "DisjointParts" else (PARTS[0],)
+        own = {"DisjointParts": (PARTS[0],), "LinesReader": LISTS}.get(type(one.reads).__name__)
+        values = of_reader(one.reads, given) if own is None else own
         if one.only is not None:
             wanted = given.get(one.only[0]) == one.only[1]
         elif name == "epsilon":
@@ -113,6 +114,10 @@ PARTS: tuple[Any, ...] = (
     MONTHS,
     dv.Partition(MONTHS, max_parts=1),
     {"one": {"month": [1]}, "others": {"month": dv.Between(low=2)}},
+)
+LISTS: tuple[Any, ...] = (
+    [(WORDS, dv.Dense(Fraction(1, parts))) for parts in range(10, 40)],
+    [("word", dv.Stability("1/9", "1e-9")), ("word", dv.TopK(2, 3, "1/9", "1e-9")), (MONTHS, dv.Tree("1/7"))],
 )
 STEPS = (Fraction(1, 100), 1, 5)
 
@@ -306,6 +311,10 @@ def _opened(
             {"mechanism": (inner, terms), "part": chance.choice(sub.parameters.by.names)},
         )
         made = lambda: {**arguments, "mechanism": REGISTRY[inner](**terms)}  # noqa: E731
+    elif kind.name == "FixedList":
+        question, mechanism = chance.choice(given["lines"])
+        made = lambda: {"mechanism": mechanism}  # noqa: E731
+        arguments = repr(mechanism)
     else:
         question, arguments = chance.choice(["word", WORDS]), {"k": 1, "kbar": chance.choice([1, 2, 3, 50, "private"])}
         made = lambda: arguments  # noqa: E731

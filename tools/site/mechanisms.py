@@ -209,6 +209,14 @@ months = dv.Domain.intervals([month * 43_800 for month in range(13)], column="sc
 sub = session.open(dv.Parts(months, epsilon="3", delta="1e-5"))                             # paid once
 sub.ask("destination", dv.TopK(10, 50, epsilon="1", delta="1e-6"), part="0 to below 43800")
 """,
+    "FixedList": BY_FLIGHT
+    + """
+times = dv.Domain.intervals([month * 43_800 for month in range(13)], column="scheduled_minute")
+lines = [(dv.Question(times, {"destination": key}), dv.Dense("1/10")) for key in ("ATL", "LAX", "ORD", "MIA", "BOS")]
+lines += [(times, dv.Dense(f"1/{parts}")) for parts in range(10, 40)]
+batch = session.batch(lines, delta="1e-7")                                                    # paid once
+batch.ask(*lines[0])
+""",
 }
 """How each kind of sub-session is opened and asked."""
 

@@ -43,7 +43,7 @@ def groups() -> list[Group]:
     errors = [name for name, thing in found.items() if isinstance(thing, type) and issubclass(thing, BaseException)]
     widgets = [name for name, thing in found.items() if thing.__module__.startswith("dpviz.widgets")]
     charts = [name for name in found if name.startswith("charts.")]
-    openings = ("PayWhatYouGet", "Parts")
+    openings = ("PayWhatYouGet", "Parts", "FixedList")
     return [
         Group(
             "session-and-budget",

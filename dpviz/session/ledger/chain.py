@@ -20,6 +20,8 @@ charged and used further; once it holds a row of a new kind, a dpviz that knows 
 Format 3 is format 2 with packed texts, in files only (`packing`); a file of an earlier format goes on as it is.
 Format 4 is for budgets that name their conversion, in files and on servers; other ledgers are begun as before. Where
 such a budget is put in force by a raise, an earlier dpviz refuses the ledger at that row.
+A kind of sub-session needs no format of its own: its charge is a price like any other, which an earlier dpviz adds up,
+and it refuses to open what it does not know.
 """
 
 CONVERTING = 4

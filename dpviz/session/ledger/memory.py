@@ -35,7 +35,7 @@ from dpviz.session.ledger.audit import Audit, Check, IndexRow, Open
 from dpviz.session.ledger.chain import Row, broken, canonical
 from dpviz.session.ledger.witness import Note
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a check (`audit`, `arithmetic`) refuses more than before: what was checked by less is read anew."""
 
 LEAST = 1000
