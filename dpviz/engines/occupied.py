@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import ctypes
+from contextlib import suppress
+from typing import Any, Final, Self
 
 import numpy as np
 import pyarrow  # type: ignore[import-untyped]
@@ -20,6 +22,9 @@ from dpviz.model.lines import BREAK, Labels, Lines
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Batch, Visit, odd_answer, together
+
+PIECE: Final = 1 << 16
+"""Texts that are put in order at once."""
 
 
 class Occupied(Unstored):
@@ -87,26 +92,21 @@ class TextBatch(Batch):
     @classmethod
     def in_order(cls, batches: list[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """They become texts of Python's once they are in order: so they lie in memory as they will be read."""
-        column, counts = _ordered(batches)
-        return _objects(column), counts
+        column, order, counts = _ordered(batches)
+        return _objects(column.take(order)), counts
 
     @classmethod
     def to_show(cls, batches: list[Self]) -> tuple[Labels, NDArray[np.int64]]:
-        """Of many keys Python makes no texts before somebody reads them. Arrow gives back the memory that this took:
-        what follows uses another allocator, and a long answer takes much of both."""
-        column, counts = _ordered(batches)
+        """Of many keys Python makes no texts before somebody reads them."""
+        column, order, counts = _ordered(batches)
         if not len(column) or pyarrow.compute.any(pyarrow.compute.match_substring(column, BREAK)).as_py():
-            return tuple(column.to_pylist()), counts
-        one_list = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(column)], pyarrow.int64()), column)
-        joined = pyarrow.compute.binary_join(one_list, pyarrow.scalar(BREAK, pyarrow.large_string()))
-        del column, one_list
-        pyarrow.default_memory_pool().release_unused()
-        return Lines(np.frombuffer(joined[0].as_buffer(), np.uint8)), counts
+            return tuple(column.take(order).to_pylist()), counts
+        return Lines(_written(column, order)), counts
 
 
-def _ordered(batches: list[Any]) -> tuple[Any, NDArray[np.int64]]:
-    """A column of all texts, ascending, and their counts; the list of batches is emptied, so that they lie in memory
-    once. Raises ReleaseFailed where a text comes twice."""
+def _ordered(batches: list[Any]) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    """A column of all texts, the places of them that make it ascend, and their counts in that order; the list of
+    batches is emptied, so that they lie in memory once. Raises ReleaseFailed where a text comes twice."""
     column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
     counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
     batches.clear()
@@ -114,7 +114,35 @@ def _ordered(batches: list[Any]) -> tuple[Any, NDArray[np.int64]]:
     order = text_order(column)
     if order is None:
         raise odd_answer()
-    return column.take(order), counts[order]
+    return column, order, counts[order]
+
+
+def _written(column: Any, order: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """The texts in this order, one a line, in UTF-8. Some at a time: a second column of them would take as much memory
+    again."""
+    size = column.buffers()[2].size if len(column) else 0
+    lines = np.empty(size + len(column), dtype=np.uint8)
+    at = 0
+    for first in range(0, len(order), PIECE):
+        texts = column.take(order[first : first + PIECE])
+        one_list = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(texts)], pyarrow.int64()), texts)
+        joined = pyarrow.compute.binary_join(one_list, pyarrow.scalar(BREAK, pyarrow.large_string()))
+        piece = np.frombuffer(joined[0].as_buffer(), np.uint8)
+        lines[at : at + len(piece)] = piece
+        at += len(piece)
+        if first + PIECE < len(order):
+            lines[at] = ord(BREAK)
+            at += 1
+    _give_back()
+    return lines[:at]
+
+
+def _give_back() -> None:
+    """Have both allocators give back what is free: a long answer takes much of Arrow's and then of the C library's,
+    which keeps what the threads of earlier draws have freed."""
+    pyarrow.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):  # glibc alone can be told
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _objects(texts: Any) -> NDArray[Any]:

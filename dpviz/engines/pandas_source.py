@@ -189,12 +189,22 @@ class PandasSource(Unstored, Source):
         first, *others = question.domain.factors
         plain = question.fallback is None and not question.filtered and not question.aggregate.columns
         if unit.is_row and plain and not others and question.bins <= PIECE:
-            return DenseCounts(count_pieces(self._read(first.columns[0]).pieces(first), question.bins))
+            column = self._read(first.columns[0])
+            if column.tally is not None:
+                distinct, rows = column.tally
+                return DenseCounts(sum_rows(distinct.assign_bins(first), rows, question.bins))
+            return DenseCounts(count_pieces(column.pieces(first), question.bins))
         bins = self._filtered(self._place(question.domain, question.fallback), question, unit)
         return DenseCounts(self._added(bins, question.bins, question, unit))
 
     def _sparse(self, question: Question, unit: Unit) -> Statistic:
         """Number the bins that occur by their rank, and count those."""
+        plain = not question.filtered and not question.aggregate.columns
+        if unit.is_row and plain and isinstance(question.domain, KeyDomain):
+            tally = self._read(question.domain.column).tally
+            if tally is not None:
+                labels, ranks = tally[0].keys
+                return SparseCounts(labels, sum_rows(ranks, tally[1], len(labels)))
         labels, ranks = self._occurring(question)
         ranks = self._filtered(ranks, question, unit)
         counts = self._added(ranks, len(labels), question, unit, labels)

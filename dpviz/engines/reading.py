@@ -72,6 +72,11 @@ class ColumnReading(Unstored, ABC):
         bins = self.assign_bins(domain)
         return bins.astype(np.uint64), bins != NONE
 
+    @property
+    def tally(self) -> tuple[ColumnReading, NDArray[np.int64]] | None:
+        """The distinct values, and how many rows have each; None where the rows are read as fast."""
+        return None
+
     @abstractmethod
     def _wide(self, domain: IntegerDomain) -> Located: ...
 
@@ -209,23 +214,13 @@ def _of_times(values: NDArray[np.datetime64]) -> Numbers:
     return Numbers(np.where(absent, 0, at) * by, absent)
 
 
-def _of_strings(values: Any, kind: str) -> Listed:
+def _of_strings(values: Any, kind: str) -> ColumnReading:
     """Strings as pandas keeps them: grouped first, then each distinct one is read; a text is read as it is."""
     if isinstance(values, pd.arrays.ArrowStringArray):
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-        import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
 
         held = pa.array(values, type=pa.large_string())  # in pieces, where the column was put together of some
-        grouped = (held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held).dictionary_encode()
-        places = grouped.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        if kind != "text":
-            named = listed(grouped.dictionary.to_numpy(zero_copy_only=False), kind)
-            return Listed(np.append(named.codes, NONE)[places], named.plain)
-        order = pc.sort_indices(grouped.dictionary)  # by bytes of UTF-8, which is by code points, as Python has it
-        distinct = grouped.dictionary.take(order).to_numpy(zero_copy_only=False)
-        ranks = np.full(len(order) + 1, NONE, dtype=np.int64)
-        ranks[order.to_numpy()] = np.arange(len(order))
-        return Listed(ranks[places], tuple(distinct.tolist()), in_order=True)
+        return ArrowTexts(held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held, kind)
     places, distinct = values.factorize()
     distinct = np.asarray(distinct, dtype=object)
     if kind == "text":
@@ -585,6 +580,66 @@ class Listed(ColumnReading):
         known = {name: code for code, name in enumerate(dict.fromkeys(name for name in names if name is not None))}
         codes = np.array([*(NONE if name is None else known[name] for name in names), NONE], dtype=np.int64)
         return Users(codes[self.codes], tuple(known))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArrowTexts(ColumnReading):
+    """Texts that Arrow holds. Counting them is faster than finding the place of each row, which is done once something
+    asks for it."""
+
+    held: Any
+    kind: str
+
+    @cached_property
+    def tally(self) -> tuple[ColumnReading, NDArray[np.int64]]:
+        import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+
+        found = pc.value_counts(self.held)
+        return self._read(found.field(0)), found.field(1).to_numpy(zero_copy_only=False)
+
+    @cached_property
+    def rows(self) -> Listed:
+        """Each row's place among the distinct texts."""
+        grouped = self.held.dictionary_encode()
+        distinct = self._read(grouped.dictionary)
+        places = grouped.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return Listed(np.append(distinct.codes, NONE)[places], distinct.plain, distinct.in_order)
+
+    def _read(self, distinct: Any) -> Listed:
+        """Different texts, one a row; perhaps a missing one."""
+        import pyarrow.compute as pc
+
+        if self.kind != "text":
+            return listed(distinct.to_numpy(zero_copy_only=False), self.kind)
+        order = pc.sort_indices(distinct)  # by bytes of UTF-8, which is by code points; a missing one is the last
+        order = order[: len(order) - distinct.null_count]
+        codes = np.full(len(distinct), NONE, dtype=np.int64)
+        codes[order.to_numpy()] = np.arange(len(order))
+        return Listed(codes, tuple(distinct.take(order).to_pylist()), in_order=True)
+
+    def assign_bins(self, domain: Domain) -> Bins:
+        return self.rows.assign_bins(domain)
+
+    def passes(self, condition: Condition) -> NDArray[np.bool_]:
+        return self.rows.passes(condition)
+
+    @property
+    def floats(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return self.rows.floats
+
+    def with_decimals(self, steps: NDArray[np.int64], total: Sum) -> NDArray[np.int64]:
+        return self.rows.with_decimals(steps, total)
+
+    def _wide(self, domain: IntegerDomain) -> Located:
+        return self.rows._wide(domain)
+
+    @property
+    def keys(self) -> tuple[NDArray[Any], Bins]:
+        return self.rows.keys
+
+    @property
+    def users(self) -> Users:
+        return self.rows.users
 
 
 def nearest(value: Fraction | float) -> float:

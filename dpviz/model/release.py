@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import pkgutil
-import re
+import string
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -1013,14 +1014,17 @@ class PaidAnswer:
 
 def with_checksum(body: Mapping[str, Any]) -> bytes:
     """The JSON of a release as it is saved: `canonical({"release": body, "sha256": digest})`. Long arrays are put into
-    it as they are, for they take long to write and much memory."""
-    long: list[bytes] = []
-    written = _filled(canonical(_shortened(body, long, PLAIN)), long) or [canonical(body)]
-    del body  # its long texts, where nobody else has them
-    digest = sha256()
-    for part in written:
-        digest.update(part)
-    return b"".join([BEFORE, *written, BETWEEN, digest.hexdigest().encode(), AFTER])
+    it as they are, a piece at a time, for they take long to write and much memory."""
+    long: list[str] = []
+    parts = _filled(canonical(_shortened(body, long)), long)
+    saved, digest = BytesIO(), sha256()
+    saved.write(BEFORE)
+    for part in [canonical(body)] if parts is None else parts:
+        for piece in _pieces(part, 0, len(part)):
+            digest.update(piece)
+            saved.write(piece)
+    saved.write(b"".join([BETWEEN, digest.hexdigest().encode(), AFTER]))
+    return saved.getvalue()
 
 
 def _saved(written: bytes, digest: str) -> bytes:
@@ -1087,56 +1091,96 @@ def _as_saved(content: bytes) -> dict[str, Any] | None:
     if sha256(written).hexdigest().encode() != digest:
         return None
     try:
-        body = json.loads(str(written, "utf-8"))
-        return body if isinstance(body, dict) and _is_canonical(body, content, len(BEFORE), end) else None
+        return _read_canonical(content, len(BEFORE), end)
     except (ValueError, RecursionError):
         return None
 
 
 LONG: Final = 4096
-"""A text of more characters is not written again to be compared."""
+"""A text of more characters is neither written nor parsed by the JSON library, where it is plain."""
 
 
-def _is_canonical(body: Mapping[str, Any], content: bytes, at: int, end: int) -> bool:
-    """Whether `canonical` writes the body as it stands in the content, from `at` to `end`. A text without a backslash
-    is written in one way only, so long ones are compared as they are."""
-    long: list[bytes] = []
-    parts = _filled(canonical(_shortened(body, long)), long)
-    if parts is None or any(b"\\" in text for text in long):
-        return canonical(body) == content[at:end]
-    for part in parts:
-        if not content.startswith(part, at, end):
-            return False
-        at += len(part)
-    return at == end
+PIECE: Final = 1 << 20
+"""Characters of a long text that are made into bytes at once."""
+
+
+def _read_canonical(content: bytes, first: int, last: int) -> dict[str, Any] | None:
+    """The object that the bytes between these places are the canonical JSON of, or None where they are not. Long plain
+    texts are written in one way only, so they are cut out before the rest is parsed and written again to be compared.
+    """
+    places = list(_long_plain(content, first, last))
+    ends, starts = [first, *(end for _, end in places)], [*(start for start, _ in places), last]
+    hole = canonical(HOLE)[1:-1]
+    short = hole.join(content[end:start] for end, start in zip(ends, starts, strict=True))
+    body = json.loads(str(short, "utf-8"))
+    if not isinstance(body, dict) or canonical(body) != short or short.count(hole) != len(places):
+        return None
+    texts = (str(memoryview(content)[start:end], "ascii") for start, end in places)
+    return dict(_with_texts(body, texts))
+
+
+def _long_plain(content: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Where a whole text of JSON begins and ends that is long, plain and no key. A quote inside of a text has a
+    backslash before it, and after the quote that ends one comes a mark of JSON: so these are quotes around a text."""
+    start = content.find(b'"', first, last) + 1
+    while 0 < start and start + LONG < last:
+        end = content.find(b'"', start, last)
+        if end < 0:
+            return
+        whole = end - start > LONG and content[start - 2] not in b"\\" and content[end + 1] not in b":"
+        if whole and all(not piece.translate(None, PLAIN) for piece in _pieces(content, start, end)):
+            yield start, end
+        start = end + 1
 
 
 HOLE: Final = "\0"
 """Stands for a long text."""
 
 
-PLAIN: Final = re.compile(r"[A-Za-z0-9+/=]*")
-"""Base64, which JSON writes as it is."""
+PLAIN: Final = (string.ascii_letters + string.digits + "+/=").encode()
+"""The characters of base64, which JSON writes as they are."""
 
 
-def _shortened(value: object, long: list[bytes], only: re.Pattern[str] | None = None) -> object:
-    """The same with a hole for each long text, or for those alone that look like this, in the order of their keys.
-    Lists stay as they are."""
+def _shortened(value: object, long: list[str]) -> object:
+    """The same with a hole for each long plain text, in the order of their keys. Lists stay as they are."""
     if isinstance(value, dict):
-        return {key: _shortened(value[key], long, only) for key in sorted(value)}
-    if isinstance(value, str) and len(value) > LONG and (only is None or only.fullmatch(value)):
-        long.append(value.encode())
+        return {key: _shortened(value[key], long) for key in sorted(value)}
+    if isinstance(value, str) and len(value) > LONG and value.isascii() and _plain(value):
+        long.append(value)
         return HOLE
     return value
 
 
-def _filled(short: bytes, long: Sequence[bytes]) -> list[bytes] | None:
+def _plain(text: str) -> bool:
+    return all(not piece.translate(None, PLAIN) for piece in _pieces(text, 0, len(text)))
+
+
+def _with_texts(value: object, texts: Iterator[str]) -> Any:
+    """The same with the next of these texts in place of each hole."""
+    if isinstance(value, dict):
+        return {key: _with_texts(one, texts) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(one, texts) for one in value]
+    return next(texts) if value == HOLE else value
+
+
+def _filled(short: bytes, long: Sequence[str]) -> list[bytes | str] | None:
     """Text that `canonical` wrote with holes, in parts: what lies between the holes, and the long texts in their place.
     None where a text has the sign of a hole in it."""
     between = short.split(canonical(HOLE)[1:-1])
     if len(between) != len(long) + 1:
         return None
-    return [part for pair in zip(between, [*long, b""], strict=True) for part in pair]
+    parts: list[bytes | str] = [between[0]]
+    for one, after in zip(long, between[1:], strict=True):
+        parts += [one, after]
+    return parts
+
+
+def _pieces(text: bytes | str, first: int, last: int) -> Iterator[bytes]:
+    """The bytes of a text between these places, some at a time."""
+    for at in range(first, last, PIECE):
+        piece = text[at : min(at + PIECE, last)]
+        yield piece if isinstance(piece, bytes) else piece.encode()
 
 
 protect_module(vars())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
+from operator import lt
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -201,7 +202,13 @@ def _kind_of(batches: Sequence[Batch]) -> type[Batch]:
 def in_order(labels: NDArray[Any], values: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Sort bins that came in any order by their labels, ascending. Raises ReleaseFailed where one came
     twice."""
-    order = np.argsort(labels) if labels.dtype != object else _order_of(labels.tolist())
+    if labels.dtype != object:
+        order = np.argsort(labels)
+    else:
+        names = labels.tolist()
+        if all(map(lt, names, names[1:])):
+            return labels, values
+        order = _order_of(names)
     labels = labels[order]
     if bool((labels[1:] == labels[:-1]).any()):
         raise odd_answer()

@@ -597,3 +597,26 @@ def test_errors_of_the_schema_are_schema_errors() -> None:
         engine(FRAME, "data", None).check(Question.of(Domain.integers(0, 3, column="t")), ROW, StatisticKind.DENSE)
     assert refused.value.value == "t"
     assert 'schema={"t": "number"}' in refused.value.next_step
+
+
+@pytest.mark.parametrize("kind", ["text", "number"])
+@pytest.mark.parametrize(
+    "texts", [[], [None], ["1", "1.0", None, "b", "1", "ä", " 1", "", None], ["2", "10", "1e1", "0.5", "x", "2"]]
+)
+def test_texts_counted_at_once_are_those_counted_row_by_row(texts: list[str | None], kind: str) -> None:
+    """A filter that every row passes has the place of each row looked up; without one, values are only tallied."""
+    frame = pd.DataFrame({"x": pd.Series(texts, dtype="str"), "all": np.ones(len(texts), dtype=np.int64)})
+    assert isinstance(frame["x"].array, pd.arrays.ArrowStringArray)
+    domains = [Domain.keys(column="x"), Domain.categories(["1", "5", "2"], column="x", other=True, missing=True)]
+    if kind == "number":
+        domains.append(Domain.integers(0, 9, column="x", missing=True))
+    for domain in domains:
+        need = StatisticKind.DENSE if domain.declared else StatisticKind.SPARSE
+        found = []
+        for where in ({}, {"all": Between(low=1)}):
+            source = engine(frame, "data", {"x": kind})
+            taken: Any = source.count(Question.of(domain, where), ROW, need)
+            found.append([np.asarray(part).tolist() for part in taken.take()])
+            lazy: Any = source._read("x")
+            assert ("rows" in vars(lazy)) == bool(where), "rows are looked up where something asks for them alone"
+        assert found[0] == found[1]

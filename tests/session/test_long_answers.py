@@ -15,10 +15,11 @@ import pytest
 from sqlalchemy.sql.elements import BindParameter
 
 import dpviz as dv
+from dpviz.model import release as release_file
 from dpviz.model.answers.labels import Labels
 from dpviz.model.lines import Lines
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import with_checksum
+from dpviz.model.release import checked, with_checksum
 from dpviz.session.ledger.blobs import INLINE
 
 KEYS = 5_000
@@ -70,3 +71,51 @@ def test_long_arrays_and_odd_texts_are_written_as_plain_json_writes_them(odd: st
     written = canonical(body)
     assert with_checksum(body) == canonical({"release": body, "sha256": sha256(written).hexdigest()})
     assert json.loads(with_checksum(body))["release"] == body
+
+
+PLAIN = "Ab+/" * 2_000
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        PLAIN,
+        [PLAIN, "short", PLAIN],
+        {"b": PLAIN, "a": [{"c": PLAIN + "=", "d": None}]},
+        {PLAIN: "its key is long"},
+        {PLAIN: PLAIN},
+        'a quote before it: "' + PLAIN,
+        "a quote after it: " + PLAIN + '"',
+        "\\",
+        ["\\", PLAIN],
+        ['ends in a quote"', PLAIN, '"', '\\"'],
+        PLAIN + "ä",
+        PLAIN + "\u1234",
+        "\0",
+        ["\0", PLAIN],
+        "\\u0000" + PLAIN,
+    ],
+)
+def test_a_long_text_is_read_as_the_json_library_reads_it(odd: object) -> None:
+    body = {"format": "dpviz.release", "version": 2, "odd": odd, "number": 7}
+    content = with_checksum(body)
+    assert content == canonical({"release": body, "sha256": sha256(canonical(body)).hexdigest()})
+    assert checked(content) == body == json.loads(content)["release"]
+
+
+def test_what_is_not_written_canonically_is_not_taken_for_it() -> None:
+    """The checksum is right in each; `_as_saved` leaves them to the slow way, which writes the body anew."""
+    for written in (
+        b'{"b":"%s","a":1}' % PLAIN.encode(),  # keys out of order
+        b'{"a": "%s"}' % PLAIN.encode(),  # a space
+        b'{"a":"%s","a":"%s"}' % (PLAIN.encode(), PLAIN.encode()),  # a key twice
+        b'{"a":"\\u0041%s"}' % PLAIN.encode(),  # a letter written otherwise
+        b'["%s"]' % PLAIN.encode(),
+        b'"%s"' % PLAIN.encode(),
+        b'{"a"%s":1}' % PLAIN.encode(),
+        b'{"a":"x"%s"}' % PLAIN.encode(),
+    ):
+        content = release_file._saved(written, sha256(written).hexdigest())
+        assert release_file._as_saved(content) is None, written[:20]
+    good = b'{"a":"%s"}' % PLAIN.encode()
+    assert release_file._as_saved(release_file._saved(good, sha256(good).hexdigest())) == {"a": PLAIN}
