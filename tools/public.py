@@ -11,6 +11,7 @@ from typing import Any
 import dpviz
 
 RETURNED = (
+    "dpviz.model.closing:Closed",
     "dpviz.model.combination:Combined",
     "dpviz.model.derived:Derived",
     "dpviz.model.derived:DerivedTable",

@@ -448,6 +448,10 @@ class _Asked:
             return [labels] if one else _sets(labels)
         return _sets(labels)
 
+    def points_of(self, labels: Sequence[Any] | None) -> Sequence[Any]:
+        """The points of the answer that labels name."""
+        return self._points(labels)
+
     # ------------------------------------------------------------ the five questions
 
     def sum(self, labels: Sequence[Any] | None) -> Derived:
@@ -824,6 +828,23 @@ class _Asked:
         if number > 1:
             return Chance(Enclosed(NONE, high), "bound", f"{rule}, times {number:,} pairs")
         return Chance(Enclosed(found[0] if error.exact else NONE, high), "exact" if error.exact else "bound", rule)
+
+
+def sums_of(
+    subject: Subject,
+    labels: object,
+    beta: Number,
+    among: Any,
+    reader: str,
+    change: Callable[[Query, Derived], Derived],
+) -> Derived | DerivedTable:
+    """The sums of `Askable.sum`, each changed by what is known of its question besides."""
+    asked = _Asked(subject, beta, among, reader)
+
+    def ask(one: Any) -> Derived:
+        return change(Query.of((asked.points_of(one), 1)), asked.sum(one))
+
+    return _each(ask, asked.sets(labels))
 
 
 def _marginal(

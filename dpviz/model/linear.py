@@ -191,6 +191,11 @@ class LinearError:
         return False
 
     @property
+    def ends_alone(self) -> bool:
+        """Whether each of the ends at beta by itself fails beta / 2 of the time at most, with no event besides."""
+        return False
+
+    @property
     def independent(self) -> bool:
         """Whether errors of two queries are independent where no point is in both."""
         return False

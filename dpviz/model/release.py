@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from dpviz.fitting.shares import Pair
     from dpviz.model.answers import Draws
+    from dpviz.model.closing import Closed
 
 FORMAT = "dpviz.release"
 VERSION = 2
@@ -262,6 +263,38 @@ class Release(OrderedAskable):
     @property
     def _subject(self) -> Subject:
         return PaidAnswer(self)
+
+    @property
+    def asking(self) -> Subject:
+        """The answer as it evaluates linear questions and bounds their error."""
+        return self._subject
+
+    @single_arguments
+    def closed_by(self, profile: Release) -> Closed:
+        """Close the ends that a limit on bins leaves open, by a profile of the same users. Free.
+
+        Parameters
+        ----------
+        profile : Release
+            A release of `Question.contribution_profile` about the same bins, with the same filter.
+
+        Returns
+        -------
+        Closed
+            Sums and a frame with both ends for the numbers that were asked.
+
+        Raises
+        ------
+        ParameterError
+            If the profile says nothing of these counts, or a limit on bins leaves out nothing.
+
+        Examples
+        --------
+        ``counts.closed_by(profile).sum([1, 2])``, ``counts.closed_by(profile).to_frame()``
+        """
+        from dpviz.model.closing import Closed
+
+        return Closed(self, profile)
 
     @property
     def paid(self) -> Paid:

@@ -55,6 +55,10 @@ class SumError(LinearError):
         return True
 
     @property
+    def ends_alone(self) -> bool:
+        return not self.spare
+
+    @property
     def rule(self) -> str:
         return self.by
 

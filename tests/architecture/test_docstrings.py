@@ -38,6 +38,7 @@ DONE = (
     "combine",
     "datasets.doctor_visits",
     "datasets.flights",
+    "dpviz.model.closing:Closed",
     "dpviz.model.combination:Combined",
     "dpviz.model.derived:Derived",
     "dpviz.model.derived:DerivedTable.chart",

@@ -210,6 +210,16 @@ def asked_in_a_sub_session(desk: Desk, question: dv.Question) -> Any:
     return sub.ask(question, 1)
 
 
+def counted_within(desk: Desk) -> dv.Release:
+    return desk.new(unit=dv.Unit("user", max_bins=2)).release(BINS, dv.Dense("1/2"))
+
+
+def closed_within(desk: Desk, bins: dv.Domain, *, max_bins: int = 2, counts: Any = BINS, **asked: Any) -> Any:
+    session = desk.new(unit=dv.Unit("user", max_bins=max_bins))
+    profile = session.release(dv.Question.contribution_profile(bins, **asked), dv.Dense("1/2"))
+    return session.release(counts, dv.Dense("1/2")).closed_by(profile)
+
+
 def combined(desk: Desk, limits: dv.Limits) -> Any:
     session = desk.new(unit=dv.Unit("user"))
     first = session.release(BINS, dv.Dense("1/2"), limits=limits)
@@ -389,6 +399,42 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         'base="tight"',
         lambda desk: desk.session.release(BINS, dv.Dense("1/2"), mode="strict"),
         lambda desk: desk.session.release(BINS, dv.Dense("1/2", base="tight", cap=50), mode="strict"),
+    ),
+    (
+        "visits, 4 bins",
+        "release Question.contribution_profile",
+        lambda desk: counted_within(desk).closed_by(counted_within(desk)),
+        lambda desk: closed_within(desk, BINS),
+    ),
+    (
+        "max_bins 4",
+        "read release.to_frame()",
+        lambda desk: closed_within(desk, BINS, max_bins=4),
+        lambda desk: desk.new(unit=dv.Unit("user")).release(WITHIN, dv.Dense("1/2")).to_frame(),
+    ),
+    (
+        "bins per unit of visits",
+        "release a profile of the same bins",
+        lambda desk: closed_within(desk, dv.Domain.integers(0, 2, column="visits")),
+        lambda desk: closed_within(desk, BINS),
+    ),
+    (
+        "a profile over 3",
+        "with over= of the limit",
+        lambda desk: closed_within(desk, BINS, over=3),
+        lambda desk: closed_within(desk, BINS, over=2),
+    ),
+    (
+        "flag, 2 bins",
+        "ask for counts of declared bins",
+        lambda desk: closed_within(desk, BINS, counts=dv.Question.contribution_profile(FLAG)),
+        lambda desk: closed_within(desk, BINS),
+    ),
+    (
+        '"all"',
+        "give among= the number of sums",
+        lambda desk: closed_within(desk, BINS).sum(among="all"),
+        lambda desk: closed_within(desk, BINS).sum([1], among=2),
     ),
     (
         "unknown keys",

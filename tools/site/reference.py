@@ -75,6 +75,7 @@ def groups() -> list[Group]:
                 "DerivedQuantiles",
                 "Marginal",
                 "Combined",
+                "Closed",
                 "combine",
                 "load",
                 "load_derived",

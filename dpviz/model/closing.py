@@ -1,0 +1,380 @@
+"""Both ends for the numbers that were asked, where limits leave rows out: from counts and a profile of the same users.
+
+Let c be the most bins that a user counts in, K the number of bins, and N_j the number of users with rows in j bins. A
+user in j bins loses (j - c)+ of them: in a set of s bins at most min((j - c)+, s), and at least (j - c - (K - s))+. So
+what was asked of the set, T, is what was counted, B, and a loss between two sums of N_j with public weights, and for
+all bins the two sums are equal. An end for B and an end for such a sum give one for T; the levels add up.
+
+The entries of the ledger decide the levels. Of two answers that were bought one after the other, the later may have
+been designed, or bought, after a look at the earlier one. Its noise is independent of all before, so its end holds
+given the past. The end of the earlier one is a single event where it is the counts; where it is the profile, the limit
+may have been chosen with it, so its end holds for every limit that could have been chosen, by a share of the level for
+each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
+from dpviz.errors import ParameterError
+from dpviz.exact import Number, probability
+from dpviz.model.aggregate import UnitProfile
+from dpviz.model.asking import Subject, among_of, sums_of
+from dpviz.model.between import between
+from dpviz.model.derived import Derived, DerivedTable, marked, told
+from dpviz.model.linear import NONE, Bias, LinearError, Query
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpviz.model.release import Release
+
+HALF: Final = Fraction(1, 2)
+
+AFTER: Final = "Bought one after the other: ends are wider than if both had been bought together."
+CHOSEN: Final = "The limit may have been chosen with the profile; the ends allow for that."
+
+
+CUT: Final = Bias("the value is what was counted within the limit, which may be below what was asked")
+
+
+@dataclass(frozen=True)
+class ClosedEnds:
+    """Both ends for what was asked of some bins.
+
+    low, high  the ends, both inside; None where nothing bounds the answers themselves
+    rule       by which rule they hold
+    """
+
+    low: Fraction | None
+    high: Fraction | None
+    rule: str
+
+    @property
+    def low_number(self) -> int | None:
+        """The lower end for a column."""
+        return None if self.low is None else int(self.low)
+
+    @property
+    def high_number(self) -> int | None:
+        """The upper end for a column."""
+        return None if self.high is None else int(self.high)
+
+
+class ClosedCounts:
+    """Counts that a limit on bins cuts, and a profile of the users that they are about.
+
+    Raises ParameterError where the profile says nothing of these counts, or there is nothing to close.
+    """
+
+    def __init__(self, counts: Subject, profile: Subject, order: str, reader: str = "") -> None:
+        """order  "counts first" or "profile first", by their entries; the latter also where that is not known"""
+        self.counts, self.profile, self.reader = counts, profile, reader
+        question, unit = counts.reading.question, counts.reading.unit
+        asked, made = profile.reading.question, profile.reading.question.aggregate
+        if not isinstance(made, UnitProfile):
+            raise ParameterError.of(
+                asked.text, "a profile counts users by their numbers of bins", "release Question.contribution_profile"
+            )
+        plain = question.aggregate.counts and question.by is None and question.part is None
+        if not plain or question.aggregate.profiled is not None or not question.domain.declared:
+            raise ParameterError.of(
+                question.text,
+                "a profile closes the ends of counts of users in declared bins, in all parts together",
+                "ask for counts of declared bins",
+            )
+        if not counts.reading.limited.cuts or unit.max_per_bin != 1 or unit.max_bins is None:
+            raise ParameterError.of(
+                unit.limits.text,
+                "a profile closes ends that a limit on bins leaves open, of users who count once in a bin",
+                "read release.to_frame() where nothing is left out, or take max_bins= with max_per_bin=1",
+            )
+        same = made.profiled == question.domain and dict(asked.where) == dict(question.where)
+        if not same or profile.reading.unit.protects != unit.protects:
+            raise ParameterError.of(
+                f"{asked.text} / {question.text}",
+                "a profile is about one domain, one filter and one unit, those of the counts",
+                "release a profile of the same bins with the same filter",
+            )
+        self.kept, self.size = unit.max_bins, question.domain.size
+        self.over, self.order = made.over, order
+        named = made.over if made.over is not None else asked.domain.size - 1 if asked.domain.size < self.size else None
+        if named is not None and (named > self.kept if made.over is not None else named < self.kept):
+            raise ParameterError.of(
+                f"a profile up to {named:,}" if made.over is None else f"a profile over {named:,}",
+                f"users over the limit of {self.kept:,} are counted by a profile that tells them from the others",
+                "release a profile with a most= of at least the limit, or with over= of the limit",
+            )
+
+    @property
+    def choices(self) -> int:
+        """How many limits could have been chosen with the profile; 1 where none was, or one class is all there is."""
+        return 1 if self.order == "counts first" or self.over is not None else self.size - 1
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The facts that a reader of the ends must know, as sentences."""
+        unit = self.counts.reading.unit
+        limit = self.counts.reading.limited.limit
+        chosen = () if self.choices == 1 else (CHOSEN,)
+        return (f"{limit} Upper ends include {unit.nouns} over the limit, by a profile.", AFTER, *chosen)
+
+    def loss(self, bins: int) -> tuple[Query, Query]:
+        """The least and the largest loss in so many bins, as sums of the classes of the profile."""
+        least: list[tuple[range, Fraction]] = []
+        most: list[tuple[range, Fraction]] = []
+        for place, (fewest, largest) in enumerate(self._classes()):
+            up = min(max(largest - self.kept, 0), bins)
+            low = max(fewest - self.kept - (self.size - bins), 0)
+            most.append((range(place, place + 1), Fraction(up)))
+            least.append((range(place, place + 1), Fraction(low)))
+        return Query.of(*least), Query.of(*most)
+
+    def _classes(self) -> list[tuple[int, int]]:
+        """The fewest and the most bins of a user in each class of the profile."""
+        if self.over is not None:
+            return [(self.over + 1, self.size)]
+        classes = self.profile.reading.question.domain.size
+        if classes == self.size:
+            return [(place + 1, place + 1) for place in range(classes)]
+        return [*((place + 1, place + 1) for place in range(classes - 1)), (classes, self.size)]
+
+    def ends(self, query: Query, beta: Fraction) -> ClosedEnds:
+        """The ends for what was asked of some bins, each of weight 1, which both hold but for `beta` of the time."""
+        bins = query.size
+        error, value = self.counts.error(query, self.reader), between(self.counts.value(query, self.reader))
+        least, most = self.loss(bins)
+        rules = [error.rule]
+        if bins < self.size:
+            low = _end(value.low, error, beta * HALF, 0)
+        else:
+            lost, rule = self._lost(least, 0, beta * HALF * HALF)
+            rules.append(rule)
+            low = _sum(_end(value.low, error, beta * HALF * HALF, 0), lost)
+        lost, rule = self._lost(most, 1, beta * HALF * HALF)
+        high = _sum(_end(value.high, error, beta * HALF * HALF, 1), lost)
+        rules.append(rule)
+        first = None if low is None else Fraction(max(0, math.ceil(low)))
+        last = None if high is None else Fraction(max(0, math.floor(high)))
+        return ClosedEnds(first, last, f"{' and '.join(dict.fromkeys(rules))}; levels added up")
+
+    def all_ends(self, lows: Any, highs: Any, beta: Fraction) -> tuple[list[int | None], list[int | None]]:
+        """Ends of all single bins at once, from the ends at beta / 2 for what was counted in all of them."""
+        lost, _ = self._lost(self.loss(1)[1], 1, beta * HALF)
+        low = [None if end is None else max(0, math.ceil(end)) for end in lows]
+        high = [None if end is None or lost is None else max(0, math.floor(end + lost)) for end in highs]
+        return low, high
+
+    def _lost(self, query: Query, side: int, level: Fraction) -> tuple[Fraction | None, str]:
+        """An end for a loss, which fails `level` of the time at most, for every limit that could have been chosen. No
+        loss is below 0."""
+        if not query.parts:
+            return NONE, "nothing is lost for sure"
+        error = self.profile.error(query, "")
+        value = between(self.profile.value(query, ""))
+        end = _end((value.low, value.high)[side], error, level / self.choices, side)
+        share = "" if self.choices == 1 else f", for each of {self.choices:,} limits"
+        return None if end is None else max(NONE, end), f"a profile by {error.rule}{share}"
+
+
+def entry_order(counts: Any, profile: Any) -> str:
+    """The order in which two releases of one ledger were bought; "profile first", the safe one, where none is known."""
+    known = [one.number for one in (counts, profile)]
+    same = counts.kept_in is not None and counts.kept_in is profile.kept_in
+    return "counts first" if same and None not in known and known[0] < known[1] else "profile first"
+
+
+def check_pair(counts: Any, profile: Any) -> None:
+    """Refuse a profile of other data, and of another ledger where both ledgers are known."""
+    ledgers = [one.kept_in for one in (counts, profile)]
+    if counts.dataset != profile.dataset or (None not in ledgers and ledgers[0] is not ledgers[1]):
+        raise ParameterError.of(
+            f"{profile.dataset} / {counts.dataset}",
+            "a profile is about the data of one ledger, that of the counts",
+            "release a profile in the session of the counts",
+        )
+    if (counts.teaching is None) != (profile.teaching is None):
+        raise ParameterError.of(
+            "a release and a teaching draw",
+            "both answers rest on one kind of noise",
+            "release both, or draw both",
+        )
+
+
+def _end(value: Fraction, error: LinearError, level: Fraction, side: int) -> Fraction | None:
+    """The truth's lower (side 0) or upper end, which fails `level` of the time at most."""
+    found = error.ends(level * 2 if error.ends_alone else level)[side]
+    if found is None:
+        return None
+    return value - found.value if side == 0 else value + found.value
+
+
+def _sum(one: Fraction | None, other: Fraction | None) -> Fraction | None:
+    return None if one is None or other is None else one + other
+
+
+class Closed:
+    """Answer with both ends for the numbers that were asked, by a profile of the same users.
+
+    Parameters
+    ----------
+    counts : Release
+        Counts that a limit on bins cuts.
+    profile : Release
+        A release of `Question.contribution_profile` about the same bins, filter, unit and data.
+
+    Raises
+    ------
+    ParameterError
+        If the profile says nothing of these counts, or a limit on bins leaves out nothing.
+
+    Notes
+    -----
+    `release.closed_by(profile)` makes it. It is free. With a limit of c bins, a user in j of K bins loses j - c of them
+    where that is above 0, and in a set of s bins at most min(j - c, s). So the number asked of a set is at most the
+    counted one and the sum of these weights over the users in j bins; for all bins it is their sum exactly. Both
+    answers bring noise of their own, and the levels add up: half of each side's for the counts, half for the profile.
+
+    Where the profile was bought first, or where nobody knows, the limit may have been chosen with it: then the
+    profile's half is shared by all limits that could have been chosen.
+
+    Examples
+    --------
+    >>> import dpviz as dv, pandas as pd
+    >>> stays = pd.DataFrame({"user": ["a", "a", "a", "b"] * 50, "month": [1, 2, 3, 1] * 50})
+    >>> months = dv.Domain.integers(1, 3, column="month")
+    >>> lesson = dv.teaching(stays, seed=1, unit=dv.Unit("user"))
+    >>> counts = lesson.draw(months, dv.Dense(20))
+    >>> profile = lesson.draw(dv.Question.contribution_profile(months), dv.Dense(20, clamp=False))
+    >>> counts.sum().interval_text, counts.closed_by(profile).sum().interval_text
+    ('at least 2', '4 to 4')
+    """
+
+    @plain_arguments
+    def __init__(self, counts: Release, profile: Release) -> None:
+        for one, name in ((counts, "counts"), (profile, "profile")):
+            if not hasattr(one, "kept_in"):
+                raise ParameterError.of(as_given(one), f"{name} must be a Release", "give what session.release returns")
+        check_pair(counts, profile)
+        self._counts, self._profile = counts, profile
+        self._order = entry_order(counts, profile)
+        self._ends("")
+
+    def _ends(self, reader: str) -> ClosedCounts:
+        return ClosedCounts(self._counts.asking, self._profile.asking, self._order, reader)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The limit, and the order of both purchases, as sentences."""
+        return self._ends("").remarks
+
+    @plain_arguments
+    def sum(
+        self, labels: object = None, *, beta: Number = "0.05", among: int | str = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Sum the counts of some labels, with both ends for what was asked; of all, where none are named.
+
+        Parameters
+        ----------
+        labels : label, list, range or dict, optional
+            The labels; a list of lists, or a dict of lists by name, for many sums.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the number that was asked, above 0 and at most 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a sum that was picked before looking at the answers. A number: for all of that
+            many sums at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The counted value, and the interval for the number that was asked; a table where several sums are.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+        """
+        if among_of(among) == "all":
+            rule = "both ends of all sums at once are not known"
+            raise ParameterError.of('"all"', rule, "give among= the number of sums, or read closed.to_frame()")
+        ends, paid = self._ends(reader), self._profile.paid
+
+        def change(query: Query, found: Derived) -> Derived:
+            number = found.among if isinstance(found.among, int) else 1
+            both = ends.ends(query, found.beta / number)
+            rule = both.rule if number == 1 else f"{both.rule}; union bound over {number:,} questions"
+            return replace(
+                found,
+                low=both.low,
+                high=both.high,
+                how="bound",
+                rule=rule,
+                off=None,
+                bias=CUT,
+                paid=(*found.paid, paid),
+                remarks=ends.remarks,
+                cut=(False, False),
+                empty=False,
+                limits="",
+                counted=None,
+            )
+
+        return sums_of(self._counts.asking, labels, beta, among, reader, change)
+
+    @single_arguments
+    def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
+        """Return one row per bin, with both ends for what was asked and for what was counted.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss its number, above 0 and at most 1.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        DataFrame
+            Columns: bin; value, as counted; low and high, for the number asked of this bin; low_all and high_all, of
+            all bins at once; and low_counted, high_counted, low_all_counted and high_all_counted, for what was counted.
+            ``frame.attrs["limits"]`` says which limit was closed and how.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` or `reader` is outside its range.
+        ReleaseFormat
+            If the answer has no rows.
+        """
+        ends, level = self._ends(reader), probability(beta, "beta", zero=False)
+        subject = self._counts.asking
+        points = subject.answer.all_points(subject.reading)
+        single = [ends.ends(Query.of(([point], 1)), level) for point in points]
+        columns: dict[str, Any] = {
+            "low": [one.low_number for one in single],
+            "high": [one.high_number for one in single],
+        }
+        halved = self._counts.intervals(level * HALF, "all", reader, "counted")
+        if halved is not None:
+            columns["low_all"], columns["high_all"] = ends.all_ends(halved.low, halved.high, level)
+        for ending, among in (("", "one"), ("_all", "all")):
+            counted = self._counts.intervals(beta, among, reader, "counted")  # type: ignore[arg-type]
+            if counted is not None:
+                columns |= {f"low{ending}_counted": counted.low, f"high{ending}_counted": counted.high}
+        plain = self._counts.to_frame(beta, reader)
+        frame = plain.drop(columns=[name for name in plain if str(name).startswith(("low", "high"))]).assign(**columns)
+        return told(marked(frame, self._counts.paid, self._profile.paid), " ".join(ends.remarks))
+
+    def __repr__(self) -> str:
+        return f"<Closed: {self._counts!r} by {self._profile!r}>"
+
+
+protect_module(vars())
