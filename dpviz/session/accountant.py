@@ -5,13 +5,14 @@ was fixed beforehand. Amounts are whole numbers of steps of one grid, so sums ar
 
 basic   epsilons and deltas add up. Source: Rogers, Roth, Ullman, Vadhan 2016, Theorem 5.1.
 zcdp    approximate zero-concentrated DP. Each answer books rho, delta and a shift; each sum stays below a cap of its
-        own, fixed when the budget (E, D) is opened: D/2 for delta, E/1000 for the shift, and for rho the most that a
-        conversion proves to be (E - E/1000, D/2)-DP (`privacy/concentrated.py`: Canonne, Kamath, Steinke 2020, at an
-        order that follows from E and D alone). All answers together are then (E, D)-DP. Source: Whitehouse, Ramdas,
-        Rogers, Wu 2023, Theorem 1 (the filter, with delta); Feldman, Zrnic 2021 (without). A pure answer books the rho
-        of its noise where that is known, else epsilon tanh(epsilon/2). The shift is what agreeing on a domain adds:
-        where each likelihood ratio lies within e^shift of that of a zero-concentrated mechanism, that of all answers
-        lies within e^(sum of shifts), on every path of choices.
+        own, fixed when the budget (E, D) is opened: the reserve of D for delta, half of it unless the budget says
+        otherwise, E/1000 for the shift, and for rho the most that a conversion proves to be (E - E/1000, rest of D)-DP
+        (`privacy/concentrated.py`: Canonne, Kamath, Steinke 2020, at an order that follows from E and D alone). All
+        answers together are then (E, D)-DP. Source: Whitehouse, Ramdas, Rogers, Wu 2023, Theorem 1 (the filter, with
+        delta); Feldman, Zrnic 2021 (without). A pure answer books the rho of its noise where that is known, else
+        epsilon tanh(epsilon/2). The shift is what agreeing on a domain adds: where each likelihood ratio lies within
+        e^shift of that of a zero-concentrated mechanism, that of all answers lies within e^(sum of shifts), on every
+        path of choices.
 
 A filter promises its total, (E, D), whatever is asked. The rho that is spent so far is no promise by itself: how much
 was spent depends on answers. It would be one for a budget whose cap had been that rho from the start.
@@ -33,7 +34,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import BudgetExceeded, LedgerFormat, ParameterError
@@ -43,6 +44,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.renyi import epsilon_for
 
 Filter = Literal["basic", "zcdp"]
 FILTERS: tuple[Filter, ...] = get_args(Filter)
@@ -61,6 +63,9 @@ PARTS: dict[Filter, tuple[str, ...]] = {"basic": ("epsilon", "delta"), "zcdp": (
 
 SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "shift": "shift"}
 
+HALF: Final = Fraction(1, 2)
+"""The reserve of a zCDP budget that names none: the share of its delta for the deltas of answers."""
+
 SHIFT_SHARE = Fraction(1, 1000)
 """Of a zCDP budget's epsilon, for shifts: k steps shift by about k delta, which is far less than epsilon."""
 
@@ -78,17 +83,23 @@ class Budget:
     filter : {"basic", "zcdp"}, default "basic"
         "basic" adds epsilons and deltas up. Under "zcdp" each answer costs at most epsilon**2 / 2 of a common rho, so
         that many small answers fit where the sum of their epsilons would not, and single large ones do not; it needs a
-        delta, half of which it spends on this.
+        delta, of which it spends on this all but the reserve.
     conversion : {"cks", "bun-steinke"}, optional
         How a zCDP budget turns rho into epsilon and delta: "cks" where it is left out. Ledgers from before there were
         two keep "bun-steinke", which allows about a quarter less; a raise to "cks" is one for good, and earlier
         versions of dpviz do not read a ledger that was raised so.
 
+    reserve : str, int or Fraction, optional
+        The share of a zCDP budget's delta that is kept for the deltas of answers, such as those of thresholds over
+        unknown keys: from 0 to below 1; "1/2" where it is left out. The rest turns rho into epsilon and delta: with
+        "1/10" a budget of (1, 0.000001) holds a rho of 0.024085 in place of 0.022894. A ledger keeps its reserve, and
+        earlier versions of dpviz do not read a ledger that names one.
+
     Raises
     ------
     ParameterError
-        If a number is outside its range or off the grid, the filter or its conversion is unknown, or a zCDP budget has
-        no delta.
+        If a number is outside its range or off the grid, the filter or its conversion is unknown, a zCDP budget has no
+        delta, or another budget names a reserve.
 
     Notes
     -----
@@ -117,10 +128,16 @@ class Budget:
     delta: Fraction = Fraction(0)
     filter: Filter = "basic"
     conversion: Conversion | None = None
+    reserve: Fraction | None = None
 
     @single_arguments
     def __init__(
-        self, epsilon: Number, delta: Number = 0, filter: Filter = "basic", conversion: Conversion | None = None
+        self,
+        epsilon: Number,
+        delta: Number = 0,
+        filter: Filter = "basic",
+        conversion: Conversion | None = None,
+        reserve: Number | None = None,
     ) -> None:
         object.__setattr__(self, "epsilon", _on_grid(positive(epsilon, "epsilon", read=typed), "epsilon"))
         object.__setattr__(self, "delta", _on_grid(probability(delta, "delta", read=typed), "delta"))
@@ -129,6 +146,7 @@ class Budget:
             raise ParameterError.of(as_given(filter), rule, 'write filter="basic", or leave it out')
         object.__setattr__(self, "filter", filter)
         object.__setattr__(self, "conversion", _checked_conversion(filter, conversion))
+        object.__setattr__(self, "reserve", _checked_reserve(self.conversion, reserve))
         if filter == "zcdp" and not caps(self)["rho"]:
             raise ParameterError.of(
                 self.text,
@@ -139,6 +157,7 @@ class Budget:
     def __repr__(self) -> str:
         filter_ = "" if self.filter == "basic" else f', filter="{self.filter}"'
         filter_ += f', conversion="{self.conversion}"' if self.conversion == "bun-steinke" else ""
+        filter_ += "" if self.reserve is None else f', reserve="{text(self.reserve)}"'
         return f'Budget(epsilon="{text(self.epsilon)}", delta="{text(self.delta)}"{filter_})'
 
     @property
@@ -152,15 +171,24 @@ class Budget:
         Returns
         -------
         dict of str to str
-            Epsilon, delta, the filter where it is not "basic", and its conversion where that is not the one of budgets
-            that name none.
+            Epsilon, delta, the filter where it is not "basic", its conversion where that is not the one of budgets
+            that name none, and its reserve where it names one.
         """
         told = {"epsilon": text(self.epsilon), "delta": text(self.delta)}
         if self.filter != "basic":
             told["filter"] = self.filter
         if self.conversion == "cks":
             told["conversion"] = self.conversion
+        if self.reserve is not None:
+            told["reserve"] = text(self.reserve)
         return told
+
+    @property
+    def for_answers(self) -> Fraction:
+        """The delta that answers may cost together: under zCDP the reserve, else all of it."""
+        if self.filter == "basic":
+            return self.delta
+        return amount(int(steps(self.delta) * (HALF if self.reserve is None else self.reserve)))
 
 
 def from_json(told: Mapping[str, Any]) -> Budget:
@@ -184,6 +212,17 @@ def _checked_conversion(filter: Filter, conversion: object) -> Conversion | None
     raise ParameterError.of(as_given(conversion), rule, 'write conversion="cks", or leave it out')
 
 
+def _checked_reserve(conversion: Conversion | None, reserve: Number | None) -> Fraction | None:
+    """The reserve, where a budget names another than half of its delta."""
+    if reserve is None:
+        return None
+    if conversion != "cks":
+        rule = "a reserve belongs to a zCDP budget that converts by cks"
+        raise ParameterError.of(as_given(reserve), rule, 'leave reserve out, or write filter="zcdp"')
+    share = probability(reserve, "reserve", read=typed)
+    return None if share == HALF else share
+
+
 def _on_grid(value: Fraction, name: str) -> Fraction:
     if GRID % value.denominator:
         raise ParameterError.of(
@@ -198,8 +237,8 @@ def caps(budget: Budget) -> dict[str, Fraction]:
     """The most that each part may add up to."""
     if budget.filter == "basic":
         return {"epsilon": budget.epsilon, "delta": budget.delta}
-    delta, shift = amount(steps(budget.delta) // 2), amount(int(steps(budget.epsilon) * SHIFT_SHARE))
-    rest = budget.delta - delta  # at least half: what turns rho into an epsilon
+    delta, shift = budget.for_answers, amount(int(steps(budget.epsilon) * SHIFT_SHARE))
+    rest = budget.delta - delta  # what turns rho into an epsilon
     within = rho_within if budget.conversion == "cks" else rho_within_earlier
     return {"rho": within(budget.epsilon - shift, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
 
@@ -296,7 +335,7 @@ class Remaining:
 
     epsilon  what may still be asked for in one answer: all that is left under the basic filter; under zCDP the largest
              epsilon of a single pure answer, rounded down to 10^-6
-    delta    what is left of delta for answers (under zCDP half of the budget's is never for answers)
+    delta    what is left of delta for answers (under zCDP all but the reserve is never for answers)
     total    the budget
     parts    what is left of everything that the filter adds up
     caps     the most of each
@@ -321,6 +360,19 @@ class Remaining:
         """The amount that an answer at this price would add to each part."""
         return booked(self.filter, price.loss, price.zcdp_steps, self.total.conversion)
 
+    def had_been_limited(self, price: Guarantee) -> ApproxDP | None:
+        """The guarantee of a session that had been limited to the rho of all answers up to one at this price.
+
+        It is no guarantee of this session, whose spending depends on answers. None under the basic filter.
+        """
+        if self.filter == "basic":
+            return None
+        rho = self.caps["rho"] - self.parts["rho"] + self.cost(price)["rho"]
+        if not rho:
+            return ApproxDP(Fraction(0), Fraction(0))
+        beyond = epsilon_for(rho, self.total.delta - self.caps["delta"])
+        return ApproxDP(min(self.total.epsilon, beyond + self.caps["shift"]), self.total.delta)
+
     def admits(self, price: Guarantee) -> bool:
         """Whether an answer at this price fits."""
         cost = self.cost(price)
@@ -342,6 +394,7 @@ def _state(budget: Budget, most: Mapping[str, Fraction], gone: Mapping[str, Frac
     return {
         "filter": budget.filter,
         **named,
+        **({} if budget.reserve is None else {"reserve": text(budget.reserve)}),
         "grid": str(GRID),
         "epsilon_total": str(steps(budget.epsilon)),
         "delta_total": str(steps(budget.delta)),
@@ -352,7 +405,7 @@ def _state(budget: Budget, most: Mapping[str, Fraction], gone: Mapping[str, Frac
 
 def budget(state: Mapping[str, str]) -> Budget:
     total = amount(int(state["epsilon_total"])), amount(int(state["delta_total"]))
-    return Budget(*total, filter=_filter(state), conversion=conversion(state))
+    return Budget(*total, filter=_filter(state), conversion=conversion(state), reserve=state.get("reserve"))
 
 
 def conversion(state: Mapping[str, str]) -> Conversion | None:
@@ -473,6 +526,11 @@ def widened(state: Mapping[str, str], new: Budget) -> dict[str, str]:
     if old.conversion == "cks" != new.conversion:
         rule = "a budget that converts by cks is not lowered to another conversion"
         raise ParameterError.of(as_given(new.conversion), rule, "leave conversion out")
+    if new.reserve != old.reserve:
+        kept = text(HALF if old.reserve is None else old.reserve)
+        rule = f"a ledger keeps the reserve of its budget, {kept}"
+        shown = text(HALF if new.reserve is None else new.reserve)
+        raise ParameterError.of(shown, rule, f'write Budget(..., reserve="{kept}")')
     if new.epsilon < old.epsilon or new.delta < old.delta:
         rule = f"a budget can be raised, not lowered; it is {old.text}"
         raise ParameterError.of(new.text, rule, "give an epsilon and a delta of at least these")

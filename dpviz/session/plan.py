@@ -433,6 +433,7 @@ class Plan:
             f"  guarantee    {self.price.sentence}",
         ]
         lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
+        lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []
@@ -491,6 +492,20 @@ def rival_lines(bound: Bound) -> list[str]:
     found = [f"{measure.short} ±{reach(value.value)}" for measure, value in rivals(bound, NOTED)]
     rival = bound.for_zcdp
     return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []
+
+
+def together_lines(price: Guarantee, remaining: Remaining | None) -> list[str]:
+    """The promise of a zCDP budget, and the amount that would be spent, which is no promise of this session."""
+    limited = None if remaining is None else remaining.had_been_limited(price)
+    if remaining is None or limited is None:
+        return []
+    total = f"({text(remaining.total.epsilon)}, {text(remaining.total.delta)})"
+    spent = text(remaining.caps["rho"] - remaining.parts["rho"] + remaining.cost(price)["rho"])
+    return [
+        f"  together     all answers of this session are {total} at most, whatever is asked; had the session been",
+        f"               limited to the ρ {spent} spent by then, that would be "
+        f"({text(limited.epsilon)}, {text(limited.delta)})",
+    ]
 
 
 def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | None, verbs: Verbs = RELEASED) -> str:

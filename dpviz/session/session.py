@@ -39,7 +39,7 @@ from dpviz.session.charge import Charge, checked_key, checked_person, checked_re
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
-from dpviz.session.ledger.chain import CONVERTING
+from dpviz.session.ledger.chain import CONVERTING, RESERVING
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
 from dpviz.session.runner import ReleaseRunner
@@ -866,6 +866,13 @@ class Session(Custody):
             running.cancel()
 
 
+def _least_format(budget: Budget) -> int:
+    """The first format of ledgers whose readers know all that a budget says."""
+    if budget.reserve is not None:
+        return RESERVING
+    return CONVERTING if budget.conversion == "cks" else 1
+
+
 def _opened(
     source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool | None, person: str | None, named: bool
 ) -> tuple[Source, Ledger]:
@@ -893,7 +900,7 @@ def _opened(
             person=person,
             recognised=named,
             holds=holding.holds,
-            least_format=1 if budget.conversion != "cks" else CONVERTING,
+            least_format=_least_format(budget),
         )
 
     try:

@@ -571,6 +571,12 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: desk.session.open(dv.PayWhatYouGet(epsilon=1, delta="1e-6")),
     ),
     (
+        "1/10",
+        "leave reserve out",
+        lambda _: dv.Budget(1, reserve="1/10"),
+        lambda _: dv.Budget(1),
+    ),
+    (
         "line 2",
         "or give one of them another epsilon",
         lambda desk: desk.session.plan_batch([(BINS, dv.Dense(1)), (BINS, dv.Dense(1))], delta="1e-6"),

@@ -130,3 +130,12 @@ def test_a_basic_ledger_is_begun_in_the_format_that_an_earlier_dpviz_reads(
     session = opened(tmp_path / "basic.ledger", filter="basic")
     session.release(MONTHS, dv.Dense("1/10"))
     assert session.ledger.verify() and "fine" not in price(session, 1)
+
+
+def test_a_ledger_with_a_reserve_keeps_it(tmp_path: Path) -> None:
+    session = opened(kept("reserve", tmp_path), **RAISED, reserve="1/10")
+    assert session.ledger.verify() and session.budget.reserve == Fraction(1, 10)
+    assert session.remaining.caps == accountant.caps(dv.Budget("5", "1e-4", "zcdp", reserve="1/10"))
+    before = spent(session)
+    assert session.release(AGES, dv.Dense("1/9")).number == 7 and spent(session) == before
+    assert session.remaining.caps["rho"] > accountant.caps(today())["rho"]

@@ -2,6 +2,7 @@
 
 before.ledger.gz  by the last dpviz that converted by Bun and Steinke, and booked epsilon^2/2 of pure answers
 after.ledger.gz   by the first that converts by Canonne, Kamath and Steinke, and books epsilon tanh(epsilon/2)
+reserve.ledger.gz  by the first whose budgets name a reserve, here a tenth of delta
 
 Never again into an old one.
 """
@@ -34,7 +35,8 @@ def main(name: str) -> None:
     HERE.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "kept.ledger"
-        session = opened(path)
+        own = {"reserve": "1/10"} if name == "reserve" else {}
+        session = opened(path, **own)
         session.release(MONTHS, dv.Dense("1/10"))
         session.release(AGES, dv.Tree("1/7"))
         session.release("city", dv.TopK(k=2, kbar=4, epsilon="1/5", delta="1e-6"))
@@ -42,7 +44,7 @@ def main(name: str) -> None:
         session.release(MONTHS, dv.Dense("1/4", "gaussian", delta="1e-6"))
         subs = session.open(dv.PayWhatYouGet(symbols=4, questions=2, epsilon="1/4", delta="1e-6"))
         subs.ask("city", k=1, kbar=3)
-        session.raise_budget(dv.Budget(**{**BUDGET, "epsilon": "5"}), reason="more is to be asked")
+        session.raise_budget(dv.Budget(**{**BUDGET, **own, "epsilon": "5"}), reason="more is to be asked")
         session.release(AGES, dv.Dense("1/9"))
         assert session.ledger.verify()
         session.ledger.detach()

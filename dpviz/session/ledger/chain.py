@@ -12,7 +12,7 @@ from typing import Any
 from dpviz.errors import LedgerCorrupt, ParameterError, short
 from dpviz.session.ledger import packing
 
-FORMAT = 4
+FORMAT = 5
 """Written in the first row, under "format". A reader refuses a larger number before it looks at anything else.
 
 Format 1 had no uses: no "reserve", no "settle", no outcome "open". A ledger of format 1 is read as it is and may be
@@ -20,12 +20,16 @@ charged and used further; once it holds a row of a new kind, a dpviz that knows 
 Format 3 is format 2 with packed texts, in files only (`packing`); a file of an earlier format goes on as it is.
 Format 4 is for budgets that name their conversion, in files and on servers; other ledgers are begun as before. Where
 such a budget is put in force by a raise, an earlier dpviz refuses the ledger at that row.
+Format 5 is for budgets that name their reserve; other ledgers are begun as before.
 A kind of sub-session needs no format of its own: its charge is a price like any other, which an earlier dpviz adds up,
 and it refuses to open what it does not know.
 """
 
 CONVERTING = 4
 """The first format whose budgets may name a conversion."""
+
+RESERVING = 5
+"""The first format whose budgets may name a reserve."""
 
 SERVED = 2
 """The format of what is on a server, which packs by itself what is worth it."""
