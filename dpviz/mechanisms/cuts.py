@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.mechanisms.moves import Moves, own_keys
+from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, least_passing
 from dpviz.model.parameters import Parameters, Probability, parameter
@@ -18,9 +19,10 @@ from dpviz.model.question import Question
 from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.noise.order import binomial, geometric, outside
+from dpviz.noise.table import Sampler
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
-from dpviz.privacy.unknown_keys import Filled, shown_at_most
+from dpviz.privacy.unknown_keys import Filled, shown_at_most, truncated_at_most
 
 DELTA: Final[Any] = parameter(
     reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
@@ -33,10 +35,12 @@ DELTA_FOR_KEYS: Final = "1e-6"
 class PureOrNot(Parameters):
     """Parameters with a delta that may be left out: then the price is pure, and the bins must be declared."""
 
+    moved_revision: ClassVar[int] = 2
+
     @property
     def revision(self) -> int:  # type: ignore[override]
         """Only thresholds with a delta have moved."""
-        return 2 if self.parameters()["delta"] else 1
+        return self.moved_revision if self.parameters()["delta"] else 1
 
     @classmethod
     def at_price(cls, epsilon: Fraction, delta: Fraction) -> Self:
@@ -77,6 +81,15 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
     return Cut(exponent, least_passing(exponent, each, 0), True, signed)
 
 
+def truncated_cut(cut: Cut, delta: Fraction | None, question: Question, unit: Unit) -> Cut | None:
+    """The cut with noise that is truncated at the threshold, which is then no higher; None where it would be, where
+    values of both signs count, and where empty bins get noise."""
+    if delta is None or cut.signed:
+        return None
+    reach = reach_for(cut.exponent, delta, moved_keys(question, unit), cut.least - 1)
+    return None if reach is None else replace(cut, least=reach + 1)
+
+
 def least_cut(exponent: Fraction, delta: Fraction, filled: tuple[Filled, ...]) -> int:
     """The least threshold that the keys of one unit alone reach with a chance of at most delta, and above each."""
     farthest = max(amount for way in filled for amount, _ in way)
@@ -89,13 +102,32 @@ def least_cut(exponent: Fraction, delta: Fraction, filled: tuple[Filled, ...]) -
     return least(holds, start=farthest + 1, near=near)
 
 
+WIDEST = Fraction(1, 2)
+"""Noise is truncated where its reach times its rate is at least this: then more than one draw in three is kept. Below,
+delta is above epsilon."""
+
+
+def reach_for(rate: Fraction, delta: Fraction, moved: Filled, below: int) -> int | None:
+    """The least reach of noise that is truncated at the threshold, for this price; None where it is above `below`."""
+    farthest = max(move for move, _ in moved)
+    if farthest > below or not truncated_at_most(moved, rate, below, delta):
+        return None
+    reach = least(lambda reach: truncated_at_most(moved, rate, reach, delta), start=farthest, near=below)
+    return reach if reach * rate >= WIDEST else None
+
+
 def cut_through(
-    cut: Cut, labels: NDArray[Any], values: NDArray[np.int64], bins: int | None, bits: Bits
+    cut: Cut,
+    labels: NDArray[Any],
+    values: NDArray[np.int64],
+    bins: int | None,
+    bits: Bits,
+    sampler: Sampler | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Select the values that reach the threshold, ascending by label: noisy values of bins that are not empty, and,
     where the cut is certain, of those empty bins that reach it. How many do is one binomial number; by how much is a
     geometric one."""
-    noisy = two_sided_geometric(cut.decay).add(values, None, None, bits)
+    noisy = (sampler or two_sided_geometric(cut.decay)).add(values, None, None, bits)
     heights = noisy if not cut.signed else np.abs(noisy) if cut.certain else np.sign(values) * noisy
     reached = heights >= cut.least
     shown, kept = labels[reached], noisy[reached]

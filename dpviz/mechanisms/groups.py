@@ -93,8 +93,11 @@ class Groups(Around):
 
     @property
     def revision(self) -> int:  # type: ignore[override]
-        """The calibrations of Gaussian noise, and of thresholds with a delta, have moved once more."""
-        return 4 if self.inner.parameters().get("delta") and not self.inner.names_items else 3
+        """The calibration of Gaussian noise has moved once more, and that of thresholds with a delta twice."""
+        given = self.inner.parameters()
+        if given.get("base") == GAUSSIAN:
+            return 4
+        return 5 if given.get("delta") and not self.inner.names_items else 3
 
     repriced: ClassVar[tuple[Repricing, ...]] = (
         Repricing(3, lambda terms: _cost(terms), "the mechanism that answered each part was charged too little"),

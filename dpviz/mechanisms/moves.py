@@ -72,4 +72,12 @@ def own_keys(question: Question, unit: Unit, *, apart: bool = True) -> tuple[Fil
     return tuple(tuple((amount, many) for amount, many in way if many) for way in ways)
 
 
+def moved_keys(question: Question, unit: Unit) -> Filled:
+    """The keys that one unit moves, as pairs of a move and a number: full ones and a rest, of values that are not below
+    0."""
+    far, l1 = question.aggregate.heaviest * unit.max_per_bin, Moves.of(question, unit).l1
+    full, rest = divmod(l1, far)
+    return tuple((move, many) for move, many in ((far, full), (rest, 1)) if move and many)
+
+
 protect_module(vars())

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
@@ -27,17 +28,19 @@ from dpviz.mechanisms.count_noise import (
     Sampler,
     check_law,
 )
-from dpviz.mechanisms.moves import own_keys
+from dpviz.mechanisms.cuts import reach_for
+from dpviz.mechanisms.moves import moved_keys, own_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.count_noise import least
-from dpviz.model.laws.stability import StabilityLaw
+from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind, to_show
 from dpviz.noise.bits import Bits
+from dpviz.noise.truncated import truncated_geometric
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.unit import Unit
@@ -48,6 +51,8 @@ Variant = Literal["repaired", "paper"]
 PRECISION = 128
 
 RULES: Final = {
+    "truncated": "Desfontaines, Voss, Gipson, Mandayam 2020: noise truncated at the threshold, with the chance that a "
+    "move of one unit leaves it",
     "repaired": "Balcer, Vadhan 2018, Theorem 5.5, with the chance that a bin is shown which one unit alone makes",
     "first": "Balcer, Vadhan 2018, Theorem 5.5, with the delta of one bin that appears",
     "paper": "Balcer, Vadhan 2018, Theorem 5.5 and Figure 4, as printed",
@@ -85,16 +90,24 @@ class Stability(Parameters):
     -----
     The bins may be unknown (`Domain.keys`): empty bins are never shown, so nobody has to list them.
 
-    **Privacy.** Approximate DP. With tau the chance that a bin of max_per_bin rows is shown, a unit of m bins costs
-    (epsilon, 1 - (1 - tau)^m), whether it comes, goes or is replaced: the chance that any bin is shown which that unit
-    alone makes (`privacy.unknown_keys`). A row costs (epsilon, tau) [1]_. The paper's variant costs a user of l1 rows
-    in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy.
+    The noise is geometric, and truncated: drawn again where its size is above the threshold. The threshold is then
+    lower for a user of many bins, nothing that is shown is off by more than it, and a count above twice the threshold
+    is always shown. Finite samplers and the paper's variant do not truncate, nor is noise truncated where that would
+    raise the threshold (rows that are replaced, at a large epsilon) or throw most of it away (delta above epsilon).
+
+    **Privacy.** Approximate DP. With tau the chance that a bin of max_per_bin rows is shown, a unit that moves m bins
+    costs (epsilon, 1 - (1 - tau)^m) [1]_ [2]_: the chance that any bin that it moves leaves the range of its noise. A
+    unit that is replaced moves twice the bins that it touches. Without truncation only bins that the unit alone makes
+    count, and of a unit that is replaced those of one side (`privacy.unknown_keys`). The paper's variant costs a user
+    of l1 rows in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy.
 
     **Error.** Exact, in closed form, for every true count; an empty bin is never wrong.
 
     References
     ----------
     .. [1] Balcer, Vadhan 2018, Algorithm 5.4 and Theorem 5.5, with 2 tau sharpened to tau; Korolova et al. 2009.
+    .. [2] Desfontaines, Voss, Gipson, Mandayam 2020, "Differentially private partition selection": truncated noise for
+           one key of one record. For several keys and records it is derived here.
 
     Examples
     --------
@@ -102,14 +115,14 @@ class Stability(Parameters):
     >>> words = Question.of(Domain.keys(column="word"))
     >>> bound = Stability(epsilon="1/2", delta="1e-6").bind(words, Unit())
     >>> bound.threshold, bound.price.sentence
-    (27, '(0.5, 0.000001)-differential privacy for adding or removing one row')
+    (25, '(0.5, 0.000001)-differential privacy for adding or removing one row')
     """
 
     name: ClassVar[str] = "Stability"
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability needs δ: a bin that one unit alone makes may show."
     first_choice: ClassVar[int] = 4
-    revision: ClassVar[int] = 2
+    revision: ClassVar[int] = 3
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
@@ -222,6 +235,19 @@ class StabilityBound(Bound):
     @cached_property
     def threshold(self) -> int:
         """Noisy counts strictly above this are shown."""
+        return self.whole_threshold if self.reach is None else self.reach
+
+    @cached_property
+    def reach(self) -> int | None:
+        """The largest noise, and the threshold, where noise is truncated at it; None where that is no better."""
+        if self.first or self.mechanism.variant == "paper" or self.noise.finite is not None:
+            return None
+        rate = self.mechanism.epsilon / self.noise.l1
+        return reach_for(rate, self.mechanism.delta, moved_keys(self.question, self.unit), self.whole_threshold)
+
+    @cached_property
+    def whole_threshold(self) -> int:
+        """The threshold for noise that is not truncated."""
         if self.mechanism.variant == "paper":
             return self._paper_threshold()
         delta, many = self.mechanism.delta, max(sum(many for _, many in way) for way in self.filled)
@@ -260,7 +286,8 @@ class StabilityBound(Bound):
 
     @cached_property
     def price(self) -> Guarantee:
-        rule = RULES["first" if self.first and self.mechanism.variant == "repaired" else self.mechanism.variant]
+        first = self.first and self.mechanism.variant == "repaired"
+        rule = RULES["truncated" if self.reach is not None else "first" if first else self.mechanism.variant]
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
         return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 
@@ -280,7 +307,8 @@ class StabilityBound(Bound):
     @cached_property
     def law(self) -> StabilityLaw:
         bins = self.question.bins if self.question.domain.declared else None
-        return StabilityLaw(self.noise.law, self.threshold, bins, self.unit.n)
+        kind = StabilityLaw if self.reach is None else TruncatedStabilityLaw
+        return kind(self.noise.law, self.threshold, bins, self.unit.n)
 
     @property
     def error(self) -> ErrorModel:
@@ -288,7 +316,9 @@ class StabilityBound(Bound):
 
     @property
     def verb(self) -> str:
-        return f"Adds noise to the counts that are not 0 and shows those above {self.threshold:,}."
+        size = "" if self.reach is None else f" of at most {self.reach:,}"
+        always = "" if self.reach is None else f", those of more than {2 * self.reach:,} always"
+        return f"Adds noise{size} to the counts that are not 0 and shows those above {self.threshold:,}{always}."
 
     @property
     def notes(self) -> Sequence[tuple[str, dict[str, Any]]]:
@@ -312,7 +342,7 @@ class StabilityBound(Bound):
         shown: list[Batch] = []
 
         def draw(batch: Batch) -> None:
-            noisy = self.noise.add(batch.counts, bits, mode, low=0, high=self.noise.limit)
+            noisy = self._noisy(batch.counts, bits, mode)
             kept = noisy > self.threshold
             shown.append(batch.chosen(kept, noisy[kept]))
 
@@ -320,6 +350,11 @@ class StabilityBound(Bound):
         if not shown:
             return SparseTable((), np.zeros(0, dtype=np.int64))
         return SparseTable(*to_show(shown))
+
+    def _noisy(self, counts: NDArray[np.int64], bits: Bits, mode: Mode) -> NDArray[np.int64]:
+        if self.reach is None:
+            return self.noise.add(counts, bits, mode, low=0, high=self.noise.limit)
+        return truncated_geometric(self.decay, self.reach).add(counts, 0, self.noise.limit, bits)
 
 
 def _steps(unit: Unit, l1: int, epsilon: Fraction) -> Fraction:

@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpviz.boundary import protect_module
-from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of
+from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of, truncated_cut
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
-from dpviz.model.laws.threshold import Cut, ThresholdLaw
+from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, parameter
 from dpviz.model.question import Question
@@ -19,8 +19,12 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
+from dpviz.noise.truncated import truncated_geometric
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
+
+TRUNCATED = ", with noise truncated at the threshold and the chance that one unit's move leaves it"
+"""The part of a rule that says so."""
 
 VALUE = 64
 """The bits of a value that is shown."""
@@ -48,10 +52,12 @@ class Threshold(PureOrNot):
     bins together pass with a chance of 1/(2 d), d the number of bins; it is for accuracy alone. With a delta it is the
     least one whose delta fits, and empty bins are never shown.
 
+    With a delta, noise is truncated where no value is below 0, as under Stability: it is smaller than the threshold.
+
     **Privacy.** Pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that holds nothing but w
-    steps of one unit is shown with chance tau = P[noise >= t - w], and m such bins with chance 1 - (1 - tau)^m
-    (`privacy.unknown_keys`). m is the number of bins of one unit, replaced or not; where values of both signs count and
-    a unit is replaced, twice that [1]_.
+    steps of one unit is shown with chance tau = P[noise >= t - w], and a unit that moves m bins costs 1 - (1 - tau)^m
+    (`privacy.unknown_keys`). m is twice the number of bins of a unit that is replaced; without truncation, where no
+    value is below 0, it is not doubled [1]_.
 
     **Error.** Exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
 
@@ -73,6 +79,8 @@ class Threshold(PureOrNot):
     name: ClassVar[str] = "Threshold"
     about: ClassVar[str] = "Shows what reaches a threshold: counts or sums over a huge domain. Pure, or with a δ."
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
+
+    moved_revision: ClassVar[int] = 3
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: ExactOrNone = DELTA
@@ -100,17 +108,22 @@ class Threshold(PureOrNot):
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
         cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
-        return ThresholdBound(self, question, unit, cut)
+        truncated = truncated_cut(cut, self.delta, question, unit)
+        return ThresholdBound(self, question, unit, truncated or cut, truncated is not None)
 
 
 @dataclass(frozen=True)
 class ThresholdBound(Bound):
-    """Threshold, bound to a question and a unit."""
+    """Threshold, bound to a question and a unit.
+
+    truncated  whether the noise is smaller than the threshold in size
+    """
 
     mechanism: Threshold
     question: Question
     unit: Unit
     cut: Cut
+    truncated: bool = False
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
@@ -119,7 +132,7 @@ class ThresholdBound(Bound):
     def price(self) -> Guarantee:
         epsilon, delta = self.mechanism.epsilon, self.mechanism.delta
         algorithm = "Algorithm 6" if delta is None else "Algorithm 9, on whole steps"
-        rule = f"Aumüller, Lebeda, Pagh 2022, {algorithm}"
+        rule = f"Aumüller, Lebeda, Pagh 2022, {algorithm}{TRUNCATED if self.truncated else ''}"
         return Guarantee(loss_of(epsilon, delta), self.unit, rule, requested=epsilon)
 
     @cached_property
@@ -137,7 +150,8 @@ class ThresholdBound(Bound):
     @cached_property
     def law(self) -> ThresholdLaw:
         bins = self.question.bins if self.question.domain.declared else None
-        return ThresholdLaw(self.cut, self.question.aggregate.step, bins)
+        kind = TruncatedThresholdLaw if self.truncated else ThresholdLaw
+        return kind(self.cut, self.question.aggregate.step, bins)
 
     @property
     def error(self) -> ErrorModel:
@@ -157,7 +171,8 @@ class ThresholdBound(Bound):
         if tick is not None:
             tick(0, self.cost.steps)
         bins = self.question.bins if self.question.domain.declared else None
-        shown, kept = cut_through(self.cut, labels, values, bins, bits)
+        sampler = truncated_geometric(self.cut.decay, self.cut.least - 1) if self.truncated else None
+        shown, kept = cut_through(self.cut, labels, values, bins, bits, sampler)
         return SparseTable(tuple(shown.tolist()), kept)
 
 

@@ -4,6 +4,9 @@ Keys that occur get independent noise, and are shown where their noisy value rea
 alone has is absent without that unit, so that the answer tells of the unit where the key is shown, and hardly anywhere
 else. No group privacy takes part: it multiplies the chance of one key by (e^epsilon - 1)/(e^(epsilon/m) - 1) where m
 keys are enough.
+
+Noise that is truncated at the threshold is shown one lower, and moves of keys that both neighbours have cost a delta,
+too: `truncated_at_most`.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import TypeAlias
 
-from dpviz.exact import Enclosure, decide, log1p_bounds
+from dpviz.exact import Decay, Enclosure, decide, log1p_bounds
+from dpviz.laws.truncated import TruncatedGeometric
 
 Filled: TypeAlias = tuple[tuple[int, int], ...]
 """Keys that one unit alone has, as pairs: the amount in a key, and the number of keys with this amount."""
@@ -105,6 +109,45 @@ def shown_at_most(filled: Iterable[Filled], shows: ShowsAt, delta: Fraction) -> 
     not needed.
     """
     return all(_at_most(one, shows, delta) for one in filled)
+
+
+def truncated_at_most(moved: Filled, rate: Fraction, reach: int, delta: Fraction) -> bool:
+    """Return whether noise truncated at `reach`, shown above it, costs at most delta beside the epsilon of its rate.
+
+    Parameters
+    ----------
+    moved : tuple
+        Keys that one unit moves, as pairs: how far, and the number of keys that it moves so.
+    rate : Fraction
+        Pr[Z = z] is proportional to exp(-rate |z|) for whole z from -reach to reach.
+    reach : int
+        At least every move; a noisy value of reach + 1 or more is shown.
+    delta : Fraction
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    bool
+        True where 1 - prod(1 - tau(move))**many <= delta is certain, with tau(k) = Pr[Z > reach - k].
+
+    Notes
+    -----
+    Let a key have the values n and n + k for two neighbours. Under the first law the lowest k noises, of chance tau(k),
+    lead to values that the second law does not have, or hides more often; from the others each outcome is at most
+    e^(rate k) times as likely as under the second. The same holds the other way with the highest k noises. A key that
+    is absent from one of the two is hidden there, and shown with chance tau(k) by the other. So every moved key adds
+    its chance in both directions, be it new, gone or common to both: a unit that is replaced moves twice its keys. With
+    independent noise, P(S) <= 1 - prod(1 - tau) + e^(sum of rate k) Q(S) for every event S. tau(0) is 0, and -ln(1 -
+    tau) convex, so full moves and one rest are the worst (majorisation).
+
+    Examples
+    --------
+    >>> ten = ((1, 10),)
+    >>> [truncated_at_most(ten, Fraction(1, 10), reach, Fraction(1, 10**6)) for reach in (131, 132)]
+    [False, True]
+    """
+    law = TruncatedGeometric(Decay.exp(rate), reach)
+    return shown_at_most((moved,), lambda move, precision: law.above(reach - move, precision), delta)
 
 
 def _at_most(filled: Filled, shows: ShowsAt, delta: Fraction) -> bool:

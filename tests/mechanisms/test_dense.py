@@ -75,6 +75,25 @@ def geometric_oracle(power: Callable[[int], Enclosure], low: int | None, high: i
     return law
 
 
+def truncated_oracle(
+    power: Callable[[int], Enclosure], reach: int, low: int | None, high: int | None
+) -> Callable[[int], Law]:
+    """clip(c + Z) for Pr[Z = z] proportional to a^|z| on -reach..reach, from the definition."""
+    weights = [power(size) for size in range(reach + 1)]
+    least, most = (weights[0][side] + 2 * sum(one[side] for one in weights[1:]) for side in (0, 1))
+
+    @cache
+    def law(count: int) -> Law:
+        found: dict[int, list[Fraction]] = {}
+        for z in range(-reach, reach + 1):
+            value = count + z if low is None else max(low, count + z)
+            pair = found.setdefault(value if high is None else min(high, value), [Fraction(0), Fraction(0)])
+            pair[0], pair[1] = pair[0] + weights[abs(z)][0] / most, pair[1] + weights[abs(z)][1] / least
+        return {value: snap((pair[0], pair[1])) for value, pair in found.items()}
+
+    return law
+
+
 def exponential(step: Fraction) -> Callable[[int], Enclosure]:
     """Powers of exp(-step)."""
     return lambda times: exp_bounds(-step * times, FRACTION_BITS)

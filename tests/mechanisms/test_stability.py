@@ -17,6 +17,7 @@ from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import BoundNoise
 from dpviz.mechanisms.stability import StabilityBound
 from dpviz.model.answers import SparseTable
+from dpviz.model.laws.stability import TruncatedStabilityLaw
 from dpviz.model.question import Question
 from dpviz.model.statistic import Batch, SparseCounts, StreamedCounts, Visit
 from dpviz.noise.bits import TeachingBits
@@ -24,7 +25,7 @@ from dpviz.privacy import Unit
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case, Law
 from tests.mechanisms.streams import Passing, streamed
-from tests.mechanisms.test_dense import exponential, fast_oracle, geometric_oracle, rational
+from tests.mechanisms.test_dense import exponential, fast_oracle, geometric_oracle, rational, truncated_oracle
 from tests.noise.choices import Choices
 
 BETAS = [Fraction(1, 3), Fraction(1, 10), Fraction(1, 20), Fraction(1, 100)]
@@ -48,6 +49,8 @@ def noise_oracle(bound: StabilityBound) -> Callable[[int], Law]:
     if part is not None:
         return geometric_oracle(rational(Fraction(part.q, part.p)), 0, part.n)
     step = bound.mechanism.epsilon / bound.unit.l1(bound.question.bins)
+    if isinstance(bound.law, TruncatedStabilityLaw):
+        return truncated_oracle(exponential(step), bound.threshold, 0, bound.noise.limit)
     return geometric_oracle(exponential(step), 0, bound.noise.limit)
 
 
@@ -131,11 +134,27 @@ def tau(case: Case, b: int, count: int = 1) -> Enclosure:
 
 
 def any_shown(case: Case, b: int) -> Enclosure:
-    """The chance that any of one unit's own bins is shown above b, where each is full."""
-    bound = bound_of(case)
-    many = min(bound.unit.max_bins or 1, bound.question.bins)
-    low, high = tau(case, b, bound.unit.max_per_bin)
-    return 1 - (1 - low) ** many, 1 - (1 - high) ** many
+    """The chance that any of one unit's own bins is shown above b, where each is full; with noise that is truncated at
+    b, of any bin that it moves: those that a replaced unit leaves, too."""
+    bound, keep = bound_of(case), [Fraction(1), Fraction(1)]
+    if bound.reach is None:
+        amounts = [bound.unit.max_per_bin] * min(bound.unit.max_bins or 1, bound.question.bins)
+    else:
+        full, rest = divmod(bound.unit.l1(bound.question.bins), bound.unit.max_per_bin)
+        amounts = [bound.unit.max_per_bin] * full + [rest] * (rest > 0)
+    for amount in amounts:
+        low, high = truncated_tau(case, b, amount) if bound.reach is not None else tau(case, b, amount)
+        keep = [keep[0] * (1 - low), keep[1] * (1 - high)]
+    return 1 - keep[0], 1 - keep[1]
+
+
+def truncated_tau(case: Case, b: int, count: int) -> Enclosure:
+    """P[count + Z > b] for noise that is truncated at b, whatever b is: from its weights."""
+    step = bound_of(case).mechanism.epsilon / bound_of(case).noise.l1
+    weights = [exp_bounds(-step * abs(z), 300) for z in range(-b, b + 1)]
+    top = weights[len(weights) - count :]
+    low, high = (sum(one[side] for one in top) for side in (0, 1))
+    return low / sum(one[1] for one in weights), high / sum(one[0] for one in weights)
 
 
 # ---------------------------------------------------------------- price
@@ -143,12 +162,20 @@ def any_shown(case: Case, b: int) -> Enclosure:
 
 @pytest.mark.parametrize("case", ROWS, ids=names)
 def test_the_worst_divergence_of_rows_is_exactly_tau_and_tau_is_within_the_charge(case: Case) -> None:
-    contract.check_delta(case, exact_odds=odds(case), exact_delta=tau(case, bound_of(case).threshold))
+    bound = bound_of(case)
+    stated = any_shown(case, bound.threshold)
+    if (
+        bound.reach is not None and bound.unit.n is not None
+    ):  # few rows: no bin loses its lowest values where it is seen
+        low, high = contract.worst_delta(case, odds(case))
+        assert truncated_tau(case, bound.threshold, 1)[0] < low and high < stated[0] <= bound.mechanism.delta
+        return
+    contract.check_delta(case, exact_odds=odds(case), exact_delta=stated)
 
 
 @pytest.mark.parametrize("case", ROWS, ids=names)
 def test_twice_tau_is_rejected(case: Case) -> None:
-    low, high = tau(case, bound_of(case).threshold)
+    low, high = any_shown(case, bound_of(case).threshold)
     for wrong in (Fraction(2), Fraction(1001, 1000), Fraction(999, 1000)):
         with pytest.raises(AssertionError, match="not the worst divergence"):
             contract.check_delta(case, exact_odds=odds(case), exact_delta=(low * wrong, high * wrong))
@@ -171,6 +198,9 @@ def test_noise_on_empty_bins_is_rejected(case: Case) -> None:
     """A twin that draws for empty bins too is another mechanism: none appears, so the stated delta is not attained."""
     bound = bound_of(case)
     twin = Case("noise everywhere", bound, case.most, shown_above(bound.threshold, noise_oracle(bound), empty=True))
+    if bound.reach is not None:  # truncated noise lifts no empty bin above the threshold
+        assert set(twin.law(0)) == {0}
+        return
     with pytest.raises(AssertionError, match="not the worst divergence"):
         contract.check_delta(twin, exact_odds=odds(case), exact_delta=tau(case, bound.threshold))
 
@@ -185,10 +215,15 @@ def test_users_and_the_paper_never_diverge_by_more_than_their_charge(case: Case)
 def test_a_user_charged_as_a_row_is_rejected(case: Case) -> None:
     """At a threshold whose tau alone fits the stated delta, a user's divergence exceeds it."""
     bound = bound_of(case)
-    b, charged = 1, tau(case, 1)[1]
-    twin = Case("row", bound, case.most, shown_above(b, noise_oracle(bound)))
+    b, noisy, charged = 1, noise_oracle(bound), tau(case, 1)[1]
+    if bound.reach is not None:
+        b = bound.unit.max_per_bin
+        step = bound.mechanism.epsilon / bound.noise.l1
+        noisy, charged = truncated_oracle(exponential(step), b, 0, bound.noise.limit), truncated_tau(case, b, 1)[1]
+    twin = Case("row", bound, case.most, shown_above(b, noisy))
     assert contract.worst_delta(twin, odds(case))[0] > charged
-    assert contract.worst_delta(twin, odds(case))[0] <= any_shown(case, b)[1] < bound.steps * charged
+    assert contract.worst_delta(twin, odds(case))[0] <= any_shown(case, b)[1]
+    assert bound.reach is not None or any_shown(case, b)[1] < bound.steps * charged
 
 
 @pytest.mark.parametrize("case", USERS, ids=names)
@@ -215,7 +250,10 @@ def test_the_threshold_is_the_least_whose_delta_fits(case: Case) -> None:
     bound = bound_of(case)
     b, delta = bound.threshold, bound.mechanism.delta
     assert any_shown(case, b)[1] <= delta
-    assert b == 0 or any_shown(case, b - 1)[0] > delta
+    assert b == (0 if bound.reach is None else bound.unit.max_per_bin) or any_shown(case, b - 1)[0] > delta
+    if bound.reach is not None:
+        assert b <= bound.whole_threshold
+        return
     for at in range(case.most + 1):
         (low, high), (ours_low, ours_high) = tau(case, at), bound.noise.law.above(1, at, 128)
         assert ours_low <= high and low <= ours_high and ours_high - ours_low < Fraction(1, 10**30)
@@ -339,21 +377,26 @@ def test_an_empty_bin_that_is_shown_once_is_rejected() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"base": "tight", "sampler": "geosample"}, FAST], ids=["exp", "geo", "fast"])
 def test_a_threshold_one_off_or_a_law_three_percent_off_is_rejected(more: dict[str, str]) -> None:
-    """Power: 400,000 bins of 5 at epsilon 1 (40,000 for the strict samplers): three percent in the rate, or a cell of
+    """Power: 500,000 bins of 3 at epsilon 1 (40,000 for the strict samplers): three percent in the rate, or a cell of
     several percent that is shown or not, shift chi-square by hundreds: p < 1e-30."""
-    size = 40_000 if more else 400_000
+    size = 40_000 if more else 500_000
     bound = stability(ROW, size, dv.Stability(1, "1/8", cap=10, **more))  # type: ignore[arg-type]
-    held = SparseCounts(np.arange(size, dtype=np.uint64), np.full(size, 5))
+    count = 5 if bound.reach is None else 3  # which has values on both sides of every threshold
+    held = SparseCounts(np.arange(size, dtype=np.uint64), np.full(size, count))
     right = noise_oracle(bound)
     for mode in bound.modes():
         values = contract.row(bound.draw(held, TeachingBits(5), mode=mode), size)
-        assert contract.p_value(values, shown_above(bound.threshold, right)(5)) > contract.FALSE_ALARM
-        assert contract.p_value(values, shown_above(bound.threshold + 1, right)(5)) < 1e-30
-        assert contract.p_value(values, shown_above(bound.threshold - 1, right)(5)) < 1e-30
+        assert contract.p_value(values, shown_above(bound.threshold, right)(count)) > contract.FALSE_ALARM
+        assert contract.p_value(values, shown_above(bound.threshold + 1, right)(count)) < 1e-30
+        assert contract.p_value(values, shown_above(bound.threshold - 1, right)(count)) < 1e-30
         if not more:
+            assert bound.reach == bound.threshold == 2
             for wrong in (Fraction(103, 100), Fraction(97, 100)):
-                law = shown_above(bound.threshold, geometric_oracle(exponential(wrong), 0, 10))
-                assert contract.p_value(values, law(5)) < 1e-30
+                law = shown_above(bound.threshold, truncated_oracle(exponential(wrong), 2, 0, 10))
+                assert contract.p_value(values, law(count)) < 1e-30
+            for reach in (1, 3):  # noise cut one lower, or one higher than the threshold
+                law = shown_above(bound.threshold, truncated_oracle(exponential(Fraction(1)), reach, 0, 10))
+                assert contract.p_value(values, law(count)) < 1e-30
 
 
 def test_labels_are_ascending_and_nothing_at_or_below_the_threshold_is_shown() -> None:

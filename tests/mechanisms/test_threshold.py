@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds
+from dpviz.laws.truncated import TruncatedGeometric
 from dpviz.mechanisms.threshold import ThresholdBound
 from dpviz.model.laws.threshold import Cut, least_passing
 from dpviz.model.question import Question
@@ -18,8 +20,8 @@ from dpviz.model.statistic import SparseCounts
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 from tests.mechanisms import contract
-from tests.mechanisms.contract import Case
-from tests.mechanisms.test_dense import exponential, geometric_oracle
+from tests.mechanisms.contract import Case, Law
+from tests.mechanisms.test_dense import exponential, geometric_oracle, truncated_oracle
 from tests.mechanisms.test_stability import shown_above
 
 ROW, SWAP = Unit("row"), Unit("row", relation="replace-one", n=5)
@@ -34,9 +36,16 @@ def bound_of(unit: Unit, bins: int, **parameters: str) -> ThresholdBound:
 
 def made(name: str, unit: Unit, bins: int, most: int, **parameters: str) -> Case:
     bound = bound_of(unit, bins, **parameters)
-    step = bound.mechanism.epsilon / unit.l1(bins)
-    noisy = geometric_oracle(exponential(step), 0, bound.cut.least + MORE)
+    noisy = oracle_of(bound, bound.cut.least + MORE)
     return Case(name, bound, most, shown_above(bound.cut.least - 1, noisy, empty=bound.cut.certain))
+
+
+def oracle_of(bound: ThresholdBound, top: int) -> Callable[[int], Law]:
+    """The law of a noisy count, clamped to 0..top, from the definition of the noise."""
+    step = bound.mechanism.epsilon / bound.unit.l1(bound.question.bins)
+    if bound.truncated:
+        return truncated_oracle(exponential(step), bound.cut.least - 1, 0, top)
+    return geometric_oracle(exponential(step), 0, top)
 
 
 PURE = [
@@ -82,25 +91,30 @@ def test_the_worst_divergence_is_within_the_charge_and_one_lower_threshold_is_no
     cut, loss = cut_of(case), case.bound.price.loss
     odds = exp_bounds(loss.epsilon, 256)  # type: ignore[union-attr]
     assert contract.worst_delta(case, odds)[1] <= loss.delta
-    noisy = geometric_oracle(exponential(cut.exponent), 0, cut.least + MORE)
-    lower = Case("lower", case.bound, case.most, shown_above(cut.least - 2, noisy))
-    assert contract.worst_delta(lower, odds)[0] > loss.delta or case.bound.unit.max_bins == 2  # added over two places
+    assert isinstance(case.bound, ThresholdBound)
+    lower = Case("lower", case.bound, case.most, shown_above(cut.least - 2, oracle_of(case.bound, cut.least + MORE)))
+    met = not case.bound.truncated or case.bound.unit.relation == "add-remove"
+    assert contract.worst_delta(lower, odds)[0] > loss.delta or not met  # few rows do not meet it
 
 
 def test_a_row_meets_its_delta() -> None:
-    for case in WITH_DELTA[:2]:
-        tau = cut_of(case).passes(1, 256)
+    for case in WITH_DELTA[:1]:
+        assert isinstance(case.bound, ThresholdBound) and case.bound.truncated
+        tau = TruncatedGeometric(cut_of(case).decay, cut_of(case).least - 1).above(cut_of(case).least - 2, 256)
         odds = exp_bounds(case.bound.price.loss.epsilon, 256)  # type: ignore[union-attr]
         contract.check_delta(case, exact_odds=odds, exact_delta=tau)
 
 
 def test_thresholds_are_the_least_that_fit() -> None:
     for case in WITH_DELTA:
-        cut, unit = cut_of(case), case.bound.unit
-        places = 1 if unit.is_row else unit.max_bins or 0
-        lower = Cut(cut.exponent, cut.least - 1, cut.certain, cut.signed)
-        assert places * cut.passes(unit.max_per_bin)[1] <= case.bound.price.loss.delta
-        assert places * lower.passes(unit.max_per_bin)[0] > case.bound.price.loss.delta
+        cut, bound, loss = cut_of(case), case.bound, case.bound.price.loss
+        assert isinstance(bound, ThresholdBound) and bound.truncated
+        full, rest = divmod(bound.unit.l1(bound.question.bins), bound.unit.max_per_bin)
+        assert rest == 0
+        for least, holds in ((cut.least, True), (cut.least - 1, False)):
+            law = TruncatedGeometric(cut.decay, least - 1)
+            tau = law.above(least - 1 - bound.unit.max_per_bin, 256)
+            assert (1 - (1 - tau[1]) ** full <= loss.delta) == holds or least - 1 < bound.unit.max_per_bin
     for case in PURE:
         cut, bins = cut_of(case), case.bound.question.bins
         assert cut.passes(0)[1] <= Fraction(1, 2 * bins**2)
@@ -112,7 +126,7 @@ def test_the_error_of_one_bin_is_the_least_that_holds_whatever_it_holds(beta: Fr
     for parameters in ({"epsilon": "2"}, {"epsilon": "2", "delta": "1/100"}):
         bound = bound_of(ROW, 3, **parameters)
         stated = int(bound.error.one_bin(beta).value)  # type: ignore[union-attr]
-        noisy = geometric_oracle(exponential(Fraction(2)), 0, stated + bound.cut.least + 40)
+        noisy = oracle_of(bound, stated + bound.cut.least + 40)
         law = shown_above(bound.cut.least - 1, noisy, empty=bound.cut.certain)
         contract.check_one_bin(Case("error", bound, stated + 2, law), beta)
 
@@ -123,7 +137,8 @@ def test_draws_have_the_stated_law(case: Case) -> None:
     counts = (3, 0, 1)[: case.bound.question.bins]
     assert contract.check_draws(case, counts, 4000, "exact", seed=5) > contract.FALSE_ALARM
     cut = cut_of(case)
-    noisy = geometric_oracle(exponential(cut.exponent), 0, cut.least + MORE)
+    assert isinstance(case.bound, ThresholdBound)
+    noisy = oracle_of(case.bound, cut.least + MORE)
     twin = Case("twin", case.bound, case.most, shown_above(cut.least, noisy, empty=cut.certain))
     assert contract.check_draws(twin, (cut.least,) * case.bound.question.bins, 4000, "exact", 5) < contract.FALSE_ALARM
 

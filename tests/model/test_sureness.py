@@ -43,8 +43,8 @@ from dpviz.model.laws.shared_list import SharedListLaw
 from dpviz.model.laws.signed_sketch import SignedSketchLaw
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
-from dpviz.model.laws.stability import StabilityLaw
-from dpviz.model.laws.threshold import Cut, ThresholdLaw
+from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw
+from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
 from dpviz.model.laws.tree import GaussianTreeLaw, TreeLaw
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
@@ -313,6 +313,26 @@ def stability(noise: NoiseLaw, threshold: int, bins: int = 2, n: int | None = No
     return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
 
 
+def truncated(noise: NoiseLaw, threshold: int, bins: int = 2, n: int | None = None) -> Case:
+    """Noise from -threshold to threshold alone, from its weights; noisy counts above the threshold are shown."""
+    decay = Decay.exp(noise.exponent or NONE)
+    weights = {z: decay.power(abs(z), 400) for z in range(-threshold, threshold + 1)}
+    least, most = (sum((one[side] for one in weights.values()), NONE) for side in (0, 1))
+
+    def pmf(count: int) -> Pmf:
+        if count == 0:
+            return {0: whole(SURE)}
+        kept: Pmf = {}
+        for z, (low, high) in weights.items():
+            value = max(0, count + z) if noise.limit is None else min(noise.limit, max(0, count + z))
+            at = value if value > threshold else 0
+            kept[at] = total([kept.get(at, whole(NONE)), (low / most, high / least)])
+        return kept
+
+    case = independent(TruncatedStabilityLaw(noise, threshold, bins, n), pmf, bins, n, noise.limit, threshold)
+    return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
+
+
 def compact(sampler: FiniteLaw, name: str, elements: int, bins: int = 5) -> Case:
     """A bin that is not empty has the sampler's law; an empty one that of a uniform element, folded."""
     own = sampled(sampler, 0)
@@ -357,6 +377,13 @@ def threshold(cut: Cut, bins: int = 2) -> Case:
     both = independent(ThresholdLaw(cut, SURE, 2), pmf, 2, None, None, cut.least - 1).tails["all_bins"]
     means = {"expected 0": whole(NONE), "bias 0": whole(NONE)}
     return replace(case, tails={**case.tails, "look_ups 2": both}, means=means)
+
+
+def truncated_threshold(cut: Cut, bins: int = 2) -> Case:
+    own = truncated(NoiseLaw(cut.exponent, None, None), cut.least - 1, bins)
+    both = truncated(NoiseLaw(cut.exponent, None, None), cut.least - 1, 2).tails["all_bins"]
+    law = TruncatedThresholdLaw(cut, SURE, bins)
+    return replace(own, law=law, tails={**own.tails, "look_ups 2": both})
 
 
 def sketch(worth: Fraction, columns: int, keys: int, cut: Cut | None = None, bins: int = 5) -> Case:
@@ -1060,6 +1087,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "dense, Gaussian": lambda: gaussian(Fraction(2)),
     "dense, Gaussian, of an n": lambda: gaussian(Fraction(1, 2), limit=4, n=4),
     "dense, Gaussian, as it is": lambda: gaussian(Fraction(7, 3), clamps=False),
+    "stability, truncated": lambda: truncated(noise("2"), 2),
+    "stability, truncated, n": lambda: truncated(noise("1", 9), 3, n=9),
+    "stability, truncated, capped": lambda: truncated(noise("1", 6), 3),
+    "stability, truncated, lost": lambda: truncated(noise("1", 4), 9),
+    "threshold, truncated": lambda: truncated_threshold(Cut(Fraction(2), 3, False, False)),
     "stability, fastsample": lambda: stability(NoiseLaw(None, FAST, FAST.n), 2),
     "pure sparse": lambda: pure_sparse(Decay.rational(Fraction(1, 3))),
     "pure sparse, four bins": lambda: pure_sparse(Decay.exp(Fraction(1)), bins=4),

@@ -20,6 +20,7 @@ from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.laws.keep_heavy import OneBin, exact_marginal
+from dpviz.laws.truncated import TruncatedGeometric
 from dpviz.model.laws.compact import CompactError
 from dpviz.model.laws.pure_sparse import PureSparseError, PureSparseLaw
 from dpviz.model.laws.stability import StabilityError
@@ -91,20 +92,21 @@ def test_counts_beyond_a_cap_gaussian_noise_and_uniform_counts_are_read_from_the
     assert not are_quantiles(often, clamped(law, min(count, 9)), NONE)
 
 
-@pytest.mark.parametrize("count", [0, 20, 27, 28, 60])
+@pytest.mark.parametrize("count", [0, 18, 25, 26, 60])
 def test_a_bin_at_or_below_the_threshold_is_not_shown_as_often_as_the_law_says(count: int) -> None:
     error = dv.Stability(HALF, "1e-6").bind(MINUTES, Unit()).error
-    assert isinstance(error, StabilityError) and error.law.threshold == 27
-    reads, chances = error.reads(count, LEVELS), clamped(Clamped(EXP, 0, None), count)
+    assert isinstance(error, StabilityError) and error.law.threshold == 25
+    cut = TruncatedGeometric(Decay.exp(HALF), 25)
+    reads, chances = error.reads(count, LEVELS), clamped(Clamped(cut, 0, None), count)
     if count == 0:
         assert reads == [None] * DRAWS
         return
-    assert are_quantiles(reads, chances, chances(27))
-    if count == 20:
-        assert reads == [*[None] * (DRAWS - 1), 28]
+    assert are_quantiles(reads, chances, chances(25))
+    if count == 18:
+        assert reads == [*[None] * (DRAWS - 1), 26]
         return
-    assert not are_quantiles(reads, clamped(Clamped(WIDER, 0, None), count), chances(27))
-    assert are_quantiles(reads, chances, chances(26)) == are_quantiles(reads, chances, chances(28)) == (count == 60)
+    assert not are_quantiles(reads, clamped(Clamped(WIDER, 0, None), count), chances(25))
+    assert are_quantiles(reads, chances, chances(24)) == are_quantiles(reads, chances, chances(26)) == (count == 60)
 
 
 def test_a_cut_that_empty_bins_may_pass_reads_them_by_their_noise() -> None:

@@ -498,10 +498,18 @@ def alp(chance: random.Random) -> Iterator[Held]:
 # ---------------------------------------------------------------- thresholds with a delta
 
 
-def shown(value: int, exponent: float, least: int, top: int, *, signed: bool) -> Floats:
+def shown(value: int, exponent: float, least: int, top: int, *, signed: bool, truncated: bool = False) -> Floats:
     """The law of what is shown of a bin: hidden, every noisy value from `least` to `top`, and all beyond together; then
-    the same below 0, where a value is shown on its own side. A bin that is empty is never shown."""
+    the same below 0, where a value is shown on its own side. A bin that is empty is never shown.
+
+    truncated  whether noise is smaller than `least` in size
+    """
     decay, size = math.exp(-exponent), abs(value)
+    if truncated:
+        whole = sum(decay ** abs(z) for z in range(1 - least, least))
+        noisy = [decay ** abs(place - size) / whole if abs(place - size) < least else 0.0 for place in range(top + 1)]
+        parts = [*noisy[least:], 0.0] if value else [0.0] * (top - least + 2)
+        return np.array([max(0.0, 1 - sum(parts)), *parts])
     heights = [(1 - decay) / (1 + decay) * decay ** abs(place - size) for place in range(least, top + 1)]
     parts = [*heights, decay ** (top + 1 - size) / (1 + decay)] if value else [0.0] * (top - least + 2)
     nothing = [0.0] * len(parts)
@@ -512,6 +520,15 @@ def shown(value: int, exponent: float, least: int, top: int, *, signed: bool) ->
 
 def excess(one: Floats, other: Floats, odds: float) -> float:
     return float(np.maximum(one - odds * other, 0).sum())
+
+
+def told_apart(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Two laws with outcomes that say the same of both taken together."""
+    used = (one > 0) | (other > 0)
+    with np.errstate(divide="ignore"):
+        said = np.round(np.log(one[used]) - np.log(other[used]), 10)
+    _, places = np.unique(said, return_inverse=True)
+    return np.bincount(places, one[used]), np.bincount(places, other[used])
 
 
 def delta_of(laws: list[tuple[Floats, Floats]], odds: float) -> float:
@@ -527,7 +544,14 @@ def delta_of(laws: list[tuple[Floats, Floats]], odds: float) -> float:
 
 
 def worst_excess(
-    found: Sums, chance: random.Random, exponent: float, least: int, epsilon: float, tries: int = 12
+    found: Sums,
+    chance: random.Random,
+    exponent: float,
+    least: int,
+    epsilon: float,
+    tries: int = 12,
+    *,
+    truncated: bool = False,
 ) -> float:
     """Among pairs that move the most, with other records that make bins new, gone or just high enough."""
     distance = np.abs(found.before - found.after).sum(axis=1)
@@ -548,8 +572,11 @@ def worst_excess(
                 base = base if found.signed else max(0, base)
                 ends = base + one, base + other
                 top = max(least, *map(abs, ends)) + 1  # beyond it the ratio of both laws no longer moves
-                first, second = (shown(end, exponent, least, top, signed=found.signed) for end in ends)
-                laws.append((first, second))
+                top += least if truncated else 0
+                first, second = (
+                    shown(end, exponent, least, top, signed=found.signed, truncated=truncated) for end in ends
+                )
+                laws.append(told_apart(first, second))
             worst = max(worst, delta_of(laws, odds))
     return worst
 
@@ -562,17 +589,26 @@ def threshold(chance: random.Random) -> Iterator[Held]:
         return
     bound: Any = made.bind(found.question, found.limits.unit())
     cut, what = bound.cut, told(made, found.limits, found.bins)
-    yield from behind(what, found, chance, cut, bound.price.loss)
+    yield from behind(what, found, chance, cut, bound.price.loss, truncated=bound.truncated)
 
 
-def behind(what: str, found: Sums, chance: random.Random, cut: Any, loss: Any, share: Fraction | None = None) -> Any:
+def behind(
+    what: str,
+    found: Sums,
+    chance: random.Random,
+    cut: Any,
+    loss: Any,
+    share: Fraction | None = None,
+    *,
+    truncated: bool = False,
+) -> Iterator[Held]:
     """A threshold at a price, or at its share of one."""
     priced = to_approx(loss)
     epsilon = float(priced.epsilon if share is None else share)
     distance = separate(found, lambda one, other: abs(one - other))
     yield Held(what, "L1", epsilon, distance * float(cut.exponent))
     if not cut.certain:
-        true = worst_excess(found, chance, float(cut.exponent), cut.least, epsilon)
+        true = worst_excess(found, chance, float(cut.exponent), cut.least, epsilon, truncated=truncated)
         yield Held(what, "delta", float(priced.delta), true)
 
 
@@ -590,9 +626,9 @@ def stability(chance: random.Random) -> Iterator[Held]:
     what = told(made, limits, bins)
     distance = separate(found, lambda one, other: abs(one - other))
     yield Held(what, "L1", float(loss.epsilon), distance * rate)
-    yield Held(
-        what, "delta", float(loss.delta), worst_excess(found, chance, rate, bound.threshold + 1, float(loss.epsilon))
-    )
+    truncated, epsilon = bound.reach is not None, float(loss.epsilon)
+    true = worst_excess(found, chance, rate, bound.threshold + 1, epsilon, truncated=truncated)
+    yield Held(what, "delta", float(loss.delta), true)
 
 
 def threshold_alp(chance: random.Random) -> Iterator[Held]:

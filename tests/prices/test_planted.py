@@ -28,7 +28,7 @@ from dpviz.mechanisms import (
     stability,
     tree,
 )
-from dpviz.mechanisms.moves import Moves, own_keys
+from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
 from dpviz.model.workload import Workload
 from dpviz.privacy import discrete_gaussian, loss_distribution
 from dpviz.privacy.concentrated import geometric_rho
@@ -189,6 +189,16 @@ def keys_of_one_record(patch: Patch) -> None:
     patch.setattr(stability, "own_keys", ones)
 
 
+def keys_of_one_side(patch: Patch) -> None:
+    """Noise is truncated as if a replaced unit moved the keys that it joins alone, and not those that it leaves."""
+
+    def joined(question: Any, unit: Unit) -> Any:
+        return tuple((move, max(1, many // 2)) for move, many in moved_keys(question, unit))
+
+    patch.setattr(stability, "moved_keys", joined)
+    patch.setattr(cuts, "moved_keys", joined)
+
+
 def keys_left_and_joined_are_one(patch: Patch) -> None:
     """A key that a unit leaves and joins turns from farther up, and is taken to move by one of both contributions."""
 
@@ -329,6 +339,7 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     delta_of_one_key: ("Threshold",),
     a_row_stands_for_a_user: ("Stability",),
     keys_of_one_record: ("Stability",),
+    keys_of_one_side: ("Stability", "Threshold"),
     keys_left_and_joined_are_one: ("Threshold",),
     one_bin_becomes_empty: ("KeyCount",),
     parts_that_are_entered: ("Groups",),

@@ -16,7 +16,7 @@ import dpviz as dv
 from dpviz.exact import Decay
 from dpviz.laws.geometric import TwoSidedGeometric
 from dpviz.model.question import Question
-from dpviz.privacy.unknown_keys import Filled, fullest_keys, shown_at_most
+from dpviz.privacy.unknown_keys import Filled, fullest_keys, shown_at_most, truncated_at_most
 from tests.soak.amounts import part
 
 Vector = tuple[int, ...]
@@ -113,7 +113,10 @@ def divergence(one: Vector, other: Vector, rate: float, threshold: int, epsilon:
 def told_apart(one: int, other: int, rate: float, threshold: int) -> tuple[Floats, Floats]:
     """The laws of a key with these counts, where values that say the same of both are one."""
     top = max(threshold, one, other) + 1
-    p, q = law(one, rate, threshold, top), law(other, rate, threshold, top)
+    return gathered(law(one, rate, threshold, top), law(other, rate, threshold, top))
+
+
+def gathered(p: Floats, q: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         said = np.round(np.where((p > 0) | (q > 0), np.log(p) - np.log(q), 0.0), 9)
     _, places = np.unique(said, return_inverse=True)
@@ -168,27 +171,131 @@ def test_the_chance_that_any_own_key_is_shown_is_what_neighbours_differ_by_and_n
     assert worst < added or keys == 1
 
 
+# ---------------------------------------------------------------- truncated noise
+
+
+def truncated_law(count: int, rate: float, reach: int, threshold: int, top: int) -> Floats:
+    """Hidden, and each noisy value from the threshold to `top`, with noise from -reach to reach alone."""
+    if count == 0:
+        return np.array([1.0, *[0.0] * (top - threshold + 1)])
+    z = np.arange(-reach, reach + 1)
+    weights = np.exp(-rate * np.abs(z))
+    chances = np.zeros(top + 1)
+    np.add.at(chances, np.maximum(count + z, 0), weights / weights.sum())
+    return np.array([chances[:threshold].sum(), *chances[threshold:]])
+
+
+@cache
+def cut_apart(one: int, other: int, rate: float, reach: int, threshold: int) -> tuple[Floats, Floats]:
+    top = max(threshold, one, other) + reach
+    return gathered(*(truncated_law(count, rate, reach, threshold, top) for count in (one, other)))
+
+
+def truncated_worst(
+    keys: int, each: int, *, replaced: bool, rate: float, reach: int, threshold: int | None = None
+) -> float:
+    """Over all neighbours of one unit, with keys that are new, gone, or common at low and at high counts."""
+    places, epsilon = keys * (2 if replaced else 1), rate * keys * each * (2 if replaced else 1)
+    least = reach + 1 if threshold is None else threshold
+    found = 0.0
+    for base in itertools.product((0, 1, reach, 3 * reach + each), repeat=places):
+        for moved in {(each,) * keys, (1,) * keys}:
+            one = [b + m for b, m in zip(base, (*moved, *[0] * (places - keys)), strict=True)]
+            other = [b + m for b, m in zip(base, (*[0] * keys, *[each] * (places - keys)), strict=True)]
+            for x, y in ((one, other), (other, one)):
+                p = q = np.ones(1)
+                for first, second in zip(x, y, strict=True):
+                    here, there = cut_apart(first, second, rate, reach, least)
+                    p, q = np.outer(p, here).ravel(), np.outer(q, there).ravel()
+                found = max(found, float(np.maximum(p - math.exp(epsilon) * q, 0).sum()))
+    return found
+
+
+def truncated_tau(rate: float, reach: int, move: int) -> float:
+    decay = math.exp(-rate)
+    return decay ** (reach - move + 1) * (1 - decay**move) / (1 + decay - 2 * decay ** (reach + 1))
+
+
+@pytest.mark.parametrize(
+    ("keys", "each", "replaced", "rate", "reach"),
+    [
+        (1, 1, False, 0.5, 4),
+        (2, 1, False, 0.3, 5),
+        (2, 2, False, 0.4, 5),
+        (3, 1, False, 0.5, 4),
+        (1, 3, False, 0.2, 3),
+        (1, 1, True, 0.3, 4),
+        (1, 2, True, 0.2, 3),
+        (2, 1, True, 0.2, 3),
+    ],
+)
+def test_noise_truncated_at_the_threshold_costs_the_chance_that_any_moved_key_leaves_it(
+    keys: int, each: int, replaced: bool, rate: float, reach: int
+) -> None:
+    worst = truncated_worst(keys, each, replaced=replaced, rate=rate, reach=reach)
+    many, tau = keys * (2 if replaced else 1), truncated_tau(rate, reach, each)
+    stated = 1 - (1 - tau) ** many
+    assert worst == pytest.approx(stated, rel=1e-9)
+    twins = {"m keys of a unit that is replaced, not 2 m": 1 - (1 - tau) ** keys if replaced else 0.0}
+    twins["moves of one record"] = 1 - (1 - truncated_tau(rate, reach, 1)) ** many if each > 1 else 0.0
+    twins["one step of the reach higher"] = 1 - (1 - truncated_tau(rate, reach + 1, each)) ** many
+    assert all(worst > twin * 1.01 for twin in twins.values())
+    if reach > each:  # noise that is truncated, at a threshold below it
+        assert truncated_worst(keys, each, replaced=replaced, rate=rate, reach=reach, threshold=reach) > stated * 1.01
+
+
+def test_truncated_thresholds_are_the_least_whose_price_fits() -> None:
+    """(1, 0.000001). With m for 2 m a replaced user of 10 keys would be cut at 249, whose delta is 0.00000196."""
+    keys = Question.of(dv.Domain.keys(column="x"))
+    known = {
+        (1, 1, False): 15, (5, 1, False): 67, (10, 1, False): 133, (100, 1, False): 1314,
+        (1, 10, False): 138, (10, 10, False): 1318, (10, 1, True): 264,
+    }  # fmt: skip
+    for (most, each, replaced), least in known.items():
+        unit = dv.Unit("user", relation="replace-one" if replaced else "add-remove", max_bins=most, max_per_bin=each)
+        sides = 2 if replaced else 1
+        bound = dv.Stability(1, "1e-6").bind(keys, unit)
+        assert bound.reach == bound.threshold == least - 1
+        assert dv.Threshold(1, "1e-6").bind(keys, unit).cut.least == least
+        moved, rate = ((each, sides * most),), Fraction(1, sides * most * each)
+        assert [truncated_at_most(moved, rate, reach, Fraction(1, 10**6)) for reach in (least - 2, least - 1)] == [
+            False,
+            True,
+        ]
+    tau = truncated_tau(0.05, 249, 1)
+    assert 1 - (1 - tau) ** 10 <= 1e-6 < 1.9e-6 < 1 - (1 - tau) ** 20
+
+
+def test_noise_is_not_truncated_where_the_threshold_would_be_higher_or_most_of_it_thrown_away() -> None:
+    keys = Question.of(dv.Domain.keys(column="x"))
+    swapped = dv.Unit("user", relation="replace-one")
+    bound = dv.Stability(4, "1e-6").bind(keys, swapped)
+    assert bound.reach is None and bound.threshold == 7
+    assert not truncated_at_most(((1, 2),), Fraction(2), 7, Fraction(1, 10**6))
+    assert dv.Stability("1/1000", "1/10").bind(keys, dv.Unit("row")).reach is None
+    assert dv.Stability(1, "1e-6", base="tight", cap=99).bind(keys, dv.Unit("row")).reach is None
+    assert dv.Stability(1, "1e-6", variant="paper").bind(keys, dv.Unit("row")).reach is None
+    sums = Question.sum("v", by=dv.Domain.keys(column="x"), low=-1, high=1, step=1)
+    assert not dv.Threshold(1, "1e-6").bind(sums, dv.Unit("row")).truncated
+    above = Question.sum("v", by=dv.Domain.keys(column="x"), low=0, high=3, step="0.5")
+    cut = dv.Threshold(1, "1e-6").bind(above, dv.Unit("row"))
+    assert cut.truncated and cut.cut.exponent == Fraction(1, 6)
+
+
 # ---------------------------------------------------------------- thresholds
 
 
-def test_thresholds_over_unknown_keys_are_those_of_the_direct_price() -> None:
+def test_thresholds_for_noise_that_is_not_truncated_are_those_of_the_direct_price() -> None:
     """(1, 0.000001): by group privacy a user of 10 keys took 161, and one of 100 keys 1828."""
     keys = Question.of(dv.Domain.keys(column="x"))
-    for (most, each), least in {
-        (1, 1): 15,
-        (5, 1): 76,
-        (10, 1): 156,
-        (100, 1): 1775,
-        (1, 10): 142,
-        (10, 10): 1553,
-    }.items():
+    known = {(1, 1): 15, (5, 1): 76, (10, 1): 156, (100, 1): 1775, (1, 10): 142, (10, 10): 1553}
+    for (most, each), least in known.items():
         unit = dv.Unit("user", max_bins=most, max_per_bin=each)
         decay = Decay.exp(Fraction(1, most * each))
         for threshold, holds in ((least, True), (least - 1, False)):
             tau = TwoSidedGeometric(decay).above(threshold - each - 1)
             assert (1 - (1 - tau[0]) ** most <= Fraction(1, 10**6)) == holds
-        assert dv.Stability(1, "1e-6").bind(keys, unit).threshold + 1 == least
-        assert dv.Threshold(1, "1e-6").bind(keys, unit).cut.least == least
+        assert dv.Stability(1, "1e-6").bind(keys, unit).whole_threshold + 1 == least
 
 
 def test_a_tie_is_decided_and_one_that_is_too_long_to_decide_is_taken_as_too_large() -> None:

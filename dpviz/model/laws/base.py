@@ -197,7 +197,9 @@ _FILES: Final = {
     ("sketch", 1): "sketch",
     ("sorted", 1): "sorted",
     ("stability", 1): "stability",
+    ("stability-truncated", 1): "stability",
     ("threshold", 1): "threshold",
+    ("threshold-truncated", 1): "threshold",
     ("tree", 1): "tree",
     ("tree-gaussian", 1): "tree",
 }

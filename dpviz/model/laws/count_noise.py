@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
@@ -17,6 +18,7 @@ from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
+from dpviz.laws.truncated import TruncatedGeometric
 from dpviz.model.laws.base import Stored
 from dpviz.model.linear import Query, length
 
@@ -97,9 +99,13 @@ class BinNoise(Stored):
         """The law of one released count that is left as it is; a finite sampler clamps all the same."""
         return self.clamped if self.top is not None else Clamped(law_of(self.added), None, None)
 
+    def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
+        """Quantiles of the noise."""
+        return law_of(self.added).quantiles(levels)
+
     def reads(self, count: int, levels: Sequence[Fraction], *, clamps: bool = True) -> list[int]:
         """Quantiles of one released count."""
-        drawn = [count + z for z in law_of(self.added).quantiles(levels)]
+        drawn = [count + z for z in self.quantiles(levels)]
         if not clamps and self.top is None:
             return drawn
         return [max(0, value if self.limit is None else min(value, self.limit)) for value in drawn]
@@ -222,6 +228,69 @@ class NoiseLaw(BinNoise):
     def within(self, chance: Fraction) -> int:
         """Noise before any clamp exceeds this with at most such a chance: about where a threshold or an error lies."""
         return geometric.error_quantile(self.decay, chance, 1)
+
+    def beyond_either(self, chance: Fraction) -> int:
+        """The least size that noise before any clamp exceeds, in either direction, with at most such a chance."""
+        return geometric.error_quantile(self.decay, chance)
+
+    @property
+    def rate(self) -> float:
+        """The logarithm by which a tail falls from one whole number to the next."""
+        return geometric.float_rate(self.decay)
+
+
+@dataclass(frozen=True)
+class TruncatedNoise(BinNoise):
+    """Geometric noise given that it lies in -reach..reach, and the public top of a count, if there is one.
+
+    exponent  Pr[Z = z] is proportional to exp(-exponent |z|)
+    """
+
+    exponent: Fraction
+    reach: int
+    limit: int | None
+
+    rate: ClassVar[float] = math.inf
+
+    @cached_property
+    def law(self) -> TruncatedGeometric:
+        return TruncatedGeometric(Decay.exp(self.exponent), self.reach)
+
+    @property
+    def added(self) -> Decay:
+        """The noise without its truncation, which bounds sums of max(Z, 0): it exceeds every size more often."""
+        return self.law.decay
+
+    @cached_property
+    def clamped(self) -> CountLaw:
+        return Clamped(self.law, 0, self.limit)
+
+    def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
+        return self.law.quantiles(levels)
+
+    def above(self, count: int, value: int, precision: int) -> Enclosure:
+        """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
+        if self.limit is not None and value >= self.limit:
+            return Fraction(0), Fraction(0)
+        return self.beyond(value - count, precision)
+
+    def beyond(self, z: int, precision: int) -> Enclosure:
+        """The chance of noise above z, before any clamp, enclosed."""
+        return self.law.above(z, precision)
+
+    def within(self, chance: Fraction) -> int:
+        """Noise before any clamp exceeds this with at most such a chance."""
+        return self.law.near(chance)
+
+    def beyond_either(self, chance: Fraction) -> int:
+        """The least size that noise before any clamp exceeds, in either direction, with at most such a chance."""
+        return self.law.least_above(chance / 2)
+
+    def added_up(self, query: Query) -> SumError:
+        """Nothing is proved of sums that may err to both sides without a clamp."""
+        raise ReleaseFormat.of(
+            "truncated noise", "sums are bounded where counts are clamped at 0", "read single values"
+        )
 
 
 def clamped_sum(noise: Noise, query: Query, *, top: bool, junk: FastSampleLaw | None = None) -> SumError:

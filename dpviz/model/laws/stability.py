@@ -10,13 +10,13 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from dpviz.boundary import protect_module
+from dpviz.errors import ReleaseFormat
 from dpviz.exact import Enclosure, decide, log1p_bounds, whole
-from dpviz.laws import geometric
 from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import NoiseLaw, inside, least
+from dpviz.model.laws.count_noise import NoiseLaw, TruncatedNoise, inside, least
 from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.words import shown
@@ -46,6 +46,11 @@ class StabilityLaw(StoredLaw):
         whole(self.threshold, "threshold", least=0)
 
     @property
+    def drawn(self) -> NoiseLaw | TruncatedNoise:
+        """The noise in force."""
+        return self.noise
+
+    @property
     def clamp(self) -> Clamp:
         return 0, self.noise.limit
 
@@ -66,8 +71,26 @@ class StabilityLaw(StoredLaw):
         Counts that are shown have the error of clamped counts. The noise is drawn for bins that are not empty; for the
         others any noise may be thought of, for they read 0 and are 0.
         """
-        noise = partial(self.noise.clamped_sum, top=True)
+        noise = partial(self.drawn.clamped_sum, top=True)
         return hidden_below(noise, query, cast(SparseTable, answer), self.threshold, self.n)
+
+
+@stored
+@dataclass(frozen=True)
+class TruncatedStabilityLaw(StabilityLaw):
+    """The same with geometric noise given that it lies in -threshold..threshold."""
+
+    name: ClassVar[str] = "stability-truncated"
+
+    def __post_init__(self) -> None:
+        whole(self.threshold, "threshold")
+        if self.noise.exponent is None:
+            raise ReleaseFormat.damaged("noise that is truncated has an exponent", "a finite sampler")
+
+    @cached_property
+    def drawn(self) -> TruncatedNoise:
+        assert self.noise.exponent is not None
+        return TruncatedNoise(self.noise.exponent, self.threshold, self.noise.limit)
 
 
 def hidden_below(
@@ -163,7 +186,7 @@ class StabilityError(ErrorModel):
         """P[|h - count| > a] for a bin whose exact count is `count`, enclosed; h is 0 where the bin is not shown."""
         if count == 0:
             return Fraction(0), Fraction(0)
-        b, noise = self.law.threshold, self.law.noise
+        b, noise = self.law.threshold, self.law.drawn
         low, high = noise.above(count, max(b, count + a), precision)
         if count <= a:
             return low, high
@@ -172,14 +195,14 @@ class StabilityError(ErrorModel):
 
     def one_bin(self, beta: Fraction, *, count: int | None = None) -> ErrorValue:
         if count is not None:
-            within, beyond = inside(count, self.law.noise.limit)
+            within, beyond = inside(count, self.law.drawn.limit)
 
             def holds(a: int, precision: int) -> bool | None:
                 low, high = self.tail(within, a, precision)
                 return True if high <= beta else False if low > beta else None
 
             lost = self.tail(within, max(0, within - 1))[0] > beta
-            near = within if lost else self.law.noise.within(beta / 2)
+            near = within if lost else self.law.drawn.within(beta / 2)
             value = beyond + least(lambda a: decide(lambda precision: holds(a, precision)), near=near)
             return ErrorValue(Fraction(value), "exact", f"the law of a bin whose exact count is {count:,}")
         value, n = self._worst(beta, 1), self.law.n
@@ -199,13 +222,13 @@ class StabilityError(ErrorModel):
     @property
     def _all_lost(self) -> bool:
         """Whether no count reaches above the threshold: then every bin reads 0."""
-        limit = self.law.noise.limit
+        limit = self.law.drawn.limit
         return limit is not None and limit <= self.law.threshold
 
     def _how(self, beta: Fraction) -> How:
         """Exact where a bin at the threshold, or the largest that there is, is lost more often than beta: for any
         useful one. The statement about a count that no bin can have, for more than a public n, is a bound."""
-        often = 2 * beta < 1 and self.law.noise.junk is None
+        often = 2 * beta < 1 and self.law.drawn.junk is None
         return "exact" if self._all_lost or often else "bound"
 
     def _worst(self, beta: Fraction, bins: int) -> int:
@@ -215,7 +238,7 @@ class StabilityError(ErrorModel):
         At a >= b the worst count is a + 1, which errs where it is not shown and, where there is room, above; fewer
         than a + 2 rows err above only. A public n bounds how many bins can hold a + 1 rows.
         """
-        b, limit, n, noise = self.law.threshold, self.law.noise.limit, self.law.n, self.law.noise
+        b, limit, n, noise = self.law.threshold, self.law.drawn.limit, self.law.n, self.law.drawn
         if self._all_lost:
             assert limit is not None
             return limit
@@ -242,16 +265,16 @@ class StabilityError(ErrorModel):
             return True if failing[1] >= goal[1] else False if failing[0] < goal[0] else None
 
         near = b + noise.within(beta / bins)
-        if (apart := geometric.float_rate(noise.decay) * b) < 600:  # P[Z > a] (1 + exp(apart)) is near beta / bins
+        if (apart := noise.rate * b) < 600:  # P[Z > a] (1 + exp(apart)) is near beta / bins
             near = noise.within(beta / bins / (1 + Fraction(math.exp(apart))))
         return least(lambda a: decide(lambda precision: holds(a, precision)), start=b, near=near)
 
     def shown(self, beta: Fraction) -> ErrorValue:
-        noise = self.law.noise
+        noise = self.law.drawn
         rule = "two-sided tail of the noise, worst case over exact counts"
         if noise.junk is not None:
             return ErrorValue(Fraction(noise.junk.worst_quantile(beta)), "bound", rule)
-        value = geometric.error_quantile(noise.decay, beta)
+        value = noise.beyond_either(beta)
         return ErrorValue(Fraction(value), "exact" if noise.limit is None else "bound", rule)
 
     def expected(self, count: int) -> ErrorValue | None:
@@ -265,21 +288,21 @@ class StabilityError(ErrorModel):
     def chance_shown(self, count: int) -> float:
         if count == 0:
             return 0.0
-        limit = self.law.noise.limit
-        return self.law.noise.clamped.chance_above(inside(count, limit)[0], self.law.threshold)
+        limit = self.law.drawn.limit
+        return self.law.drawn.clamped.chance_above(inside(count, limit)[0], self.law.threshold)
 
     def quantiles(self, levels: list[Fraction]) -> list[int]:
-        return geometric.quantiles(self.law.noise.decay, levels)
+        return self.law.drawn.quantiles(levels)
 
     def reads(self, count: int, levels: Sequence[Fraction]) -> list[int | None]:
         if count == 0:
             return [None] * len(levels)
-        drawn = self.law.noise.reads(inside(count, self.law.noise.limit)[0], levels)
+        drawn = self.law.drawn.reads(inside(count, self.law.drawn.limit)[0], levels)
         return [value if value > self.law.threshold else None for value in drawn]
 
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
         """A bin at the threshold is shown where its noise is above 0, and is off by that noise then."""
-        count, limit = self.law.threshold, self.law.noise.limit
+        count, limit = self.law.threshold, self.law.drawn.limit
         if count < 1 or self._all_lost:
             return None
         room = None if limit is None else limit - count

@@ -19,7 +19,7 @@ from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
 from dpviz.model.laws.count_noise import NoiseLaw, least
-from dpviz.model.laws.stability import StabilityLaw, hidden_below
+from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw, hidden_below
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.measures import Measure, look_ups
 from dpviz.model.question import Question
@@ -110,9 +110,25 @@ class ThresholdLaw(StoredLaw):
 
         def noise(asked: Query) -> SumError:
             """Noise is drawn on whole steps."""
-            return law.noise.clamped_sum(Query(tuple((points, w * self.step) for points, w in asked.parts)), top=True)
+            return law.drawn.clamped_sum(Query(tuple((points, w * self.step) for points, w in asked.parts)), top=True)
 
         return hidden_below(noise, query, cast(SparseTable, answer), law.threshold * self.step, law.n)
+
+
+@stored
+@dataclass(frozen=True)
+class TruncatedThresholdLaw(ThresholdLaw):
+    """The same with noise given that it is smaller than the threshold in size; no value is below 0."""
+
+    name: ClassVar[str] = "threshold-truncated"
+
+    def __post_init__(self) -> None:
+        if self.step <= 0 or self.cut.certain or self.cut.signed or self.cut.least < 2:
+            raise ReleaseFormat.damaged("truncated noise is on values above 0, and a step is positive", "another one")
+
+    @cached_property
+    def stability(self) -> TruncatedStabilityLaw:
+        return TruncatedStabilityLaw(NoiseLaw(self.cut.exponent, None, None), self.cut.least - 1, self.bins, None)
 
 
 def without_floors(measures: tuple[Measure, ...], question: Question) -> tuple[Measure, ...]:
@@ -189,7 +205,7 @@ class ThresholdError(ErrorModel):
             return None
         if count or not self.law.cut.certain:
             return self.law.stability.error.reads(count, levels)
-        drawn = self.law.stability.noise.reads(0, levels)
+        drawn = self.law.stability.drawn.reads(0, levels)
         return [value if value >= self.law.cut.least else None for value in drawn]
 
     def near_the_cut(self, levels: list[Fraction]) -> tuple[int, list[int]] | None:
