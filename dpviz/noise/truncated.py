@@ -20,7 +20,7 @@ def truncated_geometric(decay: Decay, reach: int) -> Sampler:
     >>> from fractions import Fraction
     >>> from dpviz.noise.bits import TeachingBits
     >>> truncated_geometric(Decay.exp(Fraction(1, 2)), 3).draw(8, TeachingBits(1)).tolist()
-    [-1, 1, -2, 1, -1, 1, -1, 0]
+    [-1, 1, -1, 1, -1, 1, 0, 0]
     """
     return RedrawnBeyond(two_sided_geometric(decay), reach)
 
