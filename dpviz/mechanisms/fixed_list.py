@@ -114,6 +114,9 @@ def _line(number: int, given: object) -> FixedLine:
         raise ParameterError.of(
             f"line {number}", "a line of a list is one question about all rows", "leave by= out, or filter by where="
         )
+    if question.aggregate.profiled is not None:
+        rule = "a list is priced with the limits of the unit, and none applies to a profile of users"
+        raise ParameterError.of(f"line {number}", rule, "release the profile by itself")
     if question.limits is not None:
         rule = "a list is priced with the limits of the unit, and no line of it has its own"
         raise ParameterError.of(f"line {number}", rule, "leave its limits out, or release it by itself")

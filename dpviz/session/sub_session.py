@@ -297,6 +297,12 @@ class SubSession:
     def _asked(self, question: object, where: Mapping[str, object] | None) -> Question:
         """The question, whose limits are those that the sub-session was priced with."""
         asked, unit = Question.of(question, where).resolved(self._unit)
+        if asked.aggregate.profiled is not None:
+            raise ParameterError.of(
+                asked.text,
+                "a sub-session answers within the limits of the unit, and none applies to a profile of users",
+                "release the profile by itself",
+            )
         if unit != self._unit:
             raise ParameterError.of(
                 unit.limits.besides(self._unit.limits).text,

@@ -437,6 +437,12 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: closed_within(desk, BINS).sum([1], among=2),
     ),
     (
+        "bins per unit of visits",
+        "release the profile by itself",
+        lambda desk: asked_in_a_sub_session(desk, dv.Question.contribution_profile(BINS)),
+        lambda desk: desk.new(unit=dv.Unit("user")).release(dv.Question.contribution_profile(BINS), dv.Dense(1)),
+    ),
+    (
         "unknown keys",
         "give most=",
         lambda _: dv.Question.contribution_profile("user"),

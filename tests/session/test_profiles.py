@@ -164,3 +164,16 @@ def test_limits_parts_and_a_sub_session_are_refused_before_a_charge(tmp_path: Pa
     with pytest.raises(ParameterError, match="counts users in each class"):
         held.release(PROFILE, dv.Stability(1, "1e-6"))
     assert len(held.ledger.entries()) == 0
+
+
+def test_sub_sessions_and_fixed_lists_refuse_a_profile_before_anything_is_charged_or_used(tmp_path: Path) -> None:
+    held = session(tmp_path, Unit("user", max_bins=1))
+    lines = [(Question.contribution_profile(MONTHS, most=most), dv.Dense("1/10")) for most in range(1, 13)]
+    with pytest.raises(ParameterError, match="release the profile by itself"):
+        held.batch(lines, delta="1e-6")
+    assert len(held.ledger.entries()) == 0
+    sub = held.open(dv.PayWhatYouGet(symbols=4, questions=2, epsilon="1", delta="1e-7"))
+    left = sub.left
+    with pytest.raises(ParameterError, match="release the profile by itself"):
+        sub.ask(PROFILE, 1)
+    assert sub.left == left
