@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pkgutil
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
-from dpviz.errors import ParameterError
+from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
+from dpviz.model.limited import Limited
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
 from dpviz.model.mechanism import Bound, Mechanism, Space
 from dpviz.model.ways import CALLED, Way, Ways, best, least
@@ -227,6 +229,26 @@ class Plan:
         return self.bound.limits
 
     @property
+    def uncut(self) -> Plan | None:
+        """The same question for the same price, under limits that leave out no bin of any unit.
+
+        None where nothing is left out, where rows would be left out all the same, or where the question has parts or
+        undeclared bins. Which of both errs less depends on the data: a limit saves noise, and leaves out an unknown
+        number of rows.
+        """
+        bound, domain = self.bound, self.bound.question.domain
+        if not domain.declared or self.ways or not bound.limited.cuts:
+            return None
+        question, unit = bound.question.limited(Limits(max_bins=domain.size, max_records=None)).resolved(bound.unit)
+        if Limited(question, unit).cuts:
+            return None
+        with suppress(DpvizError):
+            asked = {} if self.within is None else self.within.given
+            named = Limits(**{**asked, **unit.limits.besides(bound.unit.limits).given})  # type: ignore[arg-type]
+            return replace(self, bound=bound.mechanism.bind(question, unit), within=named)
+        return None
+
+    @property
     def affordable(self) -> bool:
         """Whether the price fits into what is left."""
         if self.remaining is None:
@@ -435,6 +457,7 @@ class Plan:
         lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
+        lines += uncut_lines(self.uncut)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
@@ -459,6 +482,16 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
         chance = "" if measure.certain else ", 95 in 100"
         lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")
     return lines
+
+
+def uncut_lines(uncut: Plan | None) -> list[str]:
+    """The first error under limits that leave out no bin, and the argument that asks for it."""
+    measure = None if uncut is None else uncut.measures[0]
+    value = None if measure is None else measure.at(NOTED)
+    if uncut is None or measure is None or value is None or uncut.within is None:
+        return []
+    error = f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
+    return [f"  nothing cut  {measure.words} {error}, with limits={uncut.within.python}"]
 
 
 def way_lines(ways: Ways, chosen: Way | None) -> list[str]:

@@ -171,6 +171,24 @@ def test_the_call_on_a_plan_names_the_limits_that_differ(tmp_path: Path) -> None
     assert held.ledger.entry(1).body["question_text"] == "month, 12 bins, max_bins 12"
 
 
+def test_a_plan_says_the_error_with_nothing_cut_and_the_limits_that_ask_for_it(tmp_path: Path) -> None:
+    held = session(tmp_path)
+    plan = held.plan(MONTHS, dv.Dense(1))
+    uncut, due = plan.uncut, held.plan(MONTHS, dv.Dense(1), limits=WIDE)
+    assert uncut is not None and uncut.bound == due.bound and uncut.within == due.within == WIDE
+    assert uncut.price.loss == plan.price.loss and uncut.one_bin() == due.one_bin() != plan.one_bin()
+    error = due.one_bin()
+    assert error is not None
+    assert f"  nothing cut  any one bin ±{error.value}, with limits=dv.Limits(max_bins=12)" in str(plan)
+    named = held.plan(MONTHS, dv.Dense(1), limits=dv.Limits(max_bins=5, max_records=5)).uncut
+    assert named is not None and named.bound.unit == due.bound.unit and named.within == dv.Limits(12, max_records=None)
+    rows = held.plan(MONTHS, dv.Dense(1), limits=dv.Limits(max_per_bin=2))
+    keys = held.plan(dv.Domain.keys(column="half"), dv.Stability(1, "1e-6"))
+    parts = held.plan(MONTHS, dv.Dense(1), by=HALVES)
+    for other in (due, rows, keys, parts):
+        assert other.uncut is None and "nothing cut" not in str(other)
+
+
 def test_prices_under_different_limits_add_up_and_those_of_another_unit_do_not() -> None:
     bound = [dv.Dense(1).bind(Question(MONTHS), UNIT.limited(dv.Limits(max_bins=most))) for most in (1, 12)]
     assert compose(one.price for one in bound).loss.epsilon == 2
