@@ -6,12 +6,13 @@ symmetric. Its tails lie below those of the law that is not truncated: so do sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
-from dpviz.exact import Decay, Enclosure, decide
-from dpviz.laws import geometric
+from dpviz.exact import Decay, Enclosure, decide, log_bounds
 from dpviz.laws.geometric import PRECISION
 
 
@@ -48,7 +49,10 @@ class TruncatedGeometric:
 
     def chance_above(self, value: int) -> float:
         """Pr[Z > value] in floating point, for pictures."""
-        return float(self.above(value, 64)[0])
+        if value < 0:
+            return 1 - self.chance_above(-value - 1)
+        rate, end = float(self.rate), math.exp(-float(self.rate) * (self.reach + 1))
+        return max(0.0, (math.exp(-rate * (value + 1)) - end) / (1 + math.exp(-rate) - 2 * end))
 
     def sum_above(self, start: int, stop: int | None = None, precision: int = PRECISION) -> Enclosure:
         """The sum of Pr[Z > a] over start <= a < stop, for start >= 0."""
@@ -63,23 +67,37 @@ class TruncatedGeometric:
         return max(Fraction(0), smallest) / most, largest / least
 
     def least_above(self, target: Fraction) -> int:
-        """The least a >= 0 with Pr[Z > a] <= target."""
+        """The least a >= 0 with Pr[Z > a] <= target: y**(a+1) is at most target (1 + y - 2 y**(K+1)) + y**(K+1)."""
+        (least, most), end = self._whole, self._end
+        low, high = log_bounds(target * least + end[0])[0], log_bounds(target * most + end[1])[1]
+        first, last = (max(0, -(end // self.rate) - 1) for end in (high, low))
+        first, last = min(first, self.reach), min(last, self.reach)
 
         def holds(a: int) -> bool:
             return decide(lambda precision: _at_most(self.above(a, precision), target))
 
-        return _least(holds, self.near(target), self.reach)
-
-    def near(self, target: Fraction) -> int:
-        """About the same, and never below it: that of the law that is not truncated, up to the reach."""
-        if 2 * target >= 1:
-            return 0
-        return min(self.reach, geometric.error_quantile(self.decay, target, 1))
+        while first < last and not holds(first):  # next to a tie alone
+            first += 1
+        return first
 
     def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
         """The least values z with Pr[Z <= z] >= level, for each level between 0 and 1."""
-        sizes = [self.least_above(min(level, 1 - level)) for level in levels]
-        return [size if 2 * level > 1 else -size for size, level in zip(sizes, levels, strict=True)]
+        tails = [min(level, 1 - level) for level in levels]
+        sizes = {tail: self.least_above(tail) for tail in dict.fromkeys(tails)}
+        return [sizes[tail] if 2 * level > 1 else -sizes[tail] for tail, level in zip(tails, levels, strict=True)]
+
+    @property
+    def rate(self) -> Fraction:
+        assert self.decay.exponent is not None
+        return self.decay.exponent
+
+    @cached_property
+    def _whole(self) -> Enclosure:
+        return self._total(PRECISION)
+
+    @cached_property
+    def _end(self) -> Enclosure:
+        return self.decay.power(self.reach + 1, PRECISION)
 
     def _total(self, precision: int) -> Enclosure:
         """1 + y - 2 y**(K+1), enclosed."""
@@ -89,15 +107,3 @@ class TruncatedGeometric:
 
 def _at_most(tail: Enclosure, target: Fraction) -> bool | None:
     return True if tail[1] <= target else False if tail[0] > target else None
-
-
-def _least(holds: Callable[[int], bool], near: int, most: int) -> int:
-    """The least whole number from 0 to `most`, which holds, that does; `near` holds and is seldom far above it."""
-    low, high, step = -1, min(near, most), 1
-    while high - step > low and holds(high - step):
-        high, step = high - step, 2 * step
-    low = max(low, high - step)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
@@ -22,7 +21,13 @@ from dpviz.noise.order import binomial, geometric, outside
 from dpviz.noise.table import Sampler
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
-from dpviz.privacy.unknown_keys import Filled, shown_at_most, truncated_at_most
+from dpviz.privacy.unknown_keys import (
+    Filled,
+    reach_near,
+    shown_at_most,
+    threshold_near,
+    truncated_at_most,
+)
 
 DELTA: Final[Any] = parameter(
     reads=Probability(zero=False), default=None, optional=True, label="δ (left out: pure, on declared bins)"
@@ -81,25 +86,23 @@ def cut_for(who: str, epsilon: Fraction, delta: Fraction | None, question: Quest
     return Cut(exponent, least_passing(exponent, each, 0), True, signed)
 
 
-def truncated_cut(cut: Cut, delta: Fraction | None, question: Question, unit: Unit) -> Cut | None:
-    """The cut with noise that is truncated at the threshold, which is then no higher; None where it would be, where
-    values of both signs count, and where empty bins get noise."""
-    if delta is None or cut.signed:
+def truncated_cut(exponent: Fraction, delta: Fraction | None, question: Question, unit: Unit) -> Cut | None:
+    """Noise that is truncated at the threshold, where that is no higher then; None where it is, where values of both
+    signs count, and where empty bins get noise."""
+    if delta is None or question.aggregate.signed:
         return None
-    reach = reach_for(cut.exponent, delta, moved_keys(question, unit), cut.least - 1)
-    return None if reach is None else replace(cut, least=reach + 1)
+    reach = reach_for(exponent, delta, moved_keys(question, unit), own_keys(question, unit))
+    return None if reach is None else Cut(exponent, reach + 1, False, False)
 
 
 def least_cut(exponent: Fraction, delta: Fraction, filled: tuple[Filled, ...]) -> int:
     """The least threshold that the keys of one unit alone reach with a chance of at most delta, and above each."""
     farthest = max(amount for way in filled for amount, _ in way)
-    most = max(sum(many for _, many in way) for way in filled)
 
     def holds(threshold: int) -> bool:
         return shown_at_most(filled, Cut(exponent, threshold, False, False).passes, delta)
 
-    near = least_passing(exponent, delta / most, farthest)  # which the sum over full keys asks for
-    return least(holds, start=farthest + 1, near=near)
+    return least(holds, start=farthest + 1, near=threshold_near(filled, exponent, delta))
 
 
 WIDEST = Fraction(1, 2)
@@ -107,13 +110,18 @@ WIDEST = Fraction(1, 2)
 delta is above epsilon."""
 
 
-def reach_for(rate: Fraction, delta: Fraction, moved: Filled, below: int) -> int | None:
-    """The least reach of noise that is truncated at the threshold, for this price; None where it is above `below`."""
+def reach_for(rate: Fraction, delta: Fraction, moved: Filled, filled: tuple[Filled, ...]) -> int | None:
+    """The least reach of noise that is truncated at the threshold, for this price; None where noise that is not
+    truncated has a lower threshold."""
     farthest = max(move for move, _ in moved)
-    if farthest > below or not truncated_at_most(moved, rate, below, delta):
+    reach = least(
+        lambda reach: truncated_at_most(moved, rate, reach, delta),
+        start=farthest,
+        near=reach_near(moved, rate, delta),
+    )
+    if reach * rate < WIDEST or shown_at_most(filled, Cut(rate, reach, False, False).passes, delta):
         return None
-    reach = least(lambda reach: truncated_at_most(moved, rate, reach, delta), start=farthest, near=below)
-    return reach if reach * rate >= WIDEST else None
+    return reach
 
 
 def cut_through(

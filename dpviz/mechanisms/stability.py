@@ -243,7 +243,7 @@ class StabilityBound(Bound):
         if self.first or self.mechanism.variant == "paper" or self.noise.finite is not None:
             return None
         rate = self.mechanism.epsilon / self.noise.l1
-        return reach_for(rate, self.mechanism.delta, moved_keys(self.question, self.unit), self.whole_threshold)
+        return reach_for(rate, self.mechanism.delta, moved_keys(self.question, self.unit), self.filled)
 
     @cached_property
     def whole_threshold(self) -> int:

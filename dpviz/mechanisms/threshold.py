@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from dpviz.boundary import protect_module
+from dpviz.exact import Decay
 from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of, truncated_cut
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
@@ -19,6 +20,7 @@ from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
 from dpviz.model.words import shown
 from dpviz.noise.bits import Bits
+from dpviz.noise.geometric import check_scale
 from dpviz.noise.truncated import truncated_geometric
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -107,9 +109,10 @@ class Threshold(PureOrNot):
         """
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
-        cut = cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
-        truncated = truncated_cut(cut, self.delta, question, unit)
-        return ThresholdBound(self, question, unit, truncated or cut, truncated is not None)
+        check_scale(Decay.exp(self.epsilon / moves.l1))
+        truncated = truncated_cut(self.epsilon / moves.l1, self.delta, question, unit)
+        cut = truncated or cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
+        return ThresholdBound(self, question, unit, cut, truncated is not None)
 
 
 @dataclass(frozen=True)

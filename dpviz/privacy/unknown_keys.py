@@ -150,6 +150,67 @@ def truncated_at_most(moved: Filled, rate: Fraction, reach: int, delta: Fraction
     return shown_at_most((moved,), lambda move, precision: law.above(reach - move, precision), delta)
 
 
+def threshold_near(filled: Iterable[Filled], rate: Fraction, delta: Fraction) -> int:
+    """Return about the least threshold that `shown_at_most` allows for geometric noise, in floating point.
+
+    Parameters
+    ----------
+    filled : iterable
+        Ways to fill keys.
+    rate : Fraction
+        Of the noise.
+    delta : Fraction
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    int
+        Where a search begins.
+
+    Examples
+    --------
+    >>> threshold_near(fullest_keys(10, 1), Fraction(1, 10), Fraction(1, 10**6))
+    156
+    """
+    step = float(rate)
+    odds = math.log1p(math.exp(-step))
+    pairs = (pair for way in filled for pair in way)
+    return max(amount + math.ceil((-math.log(_each(delta, many)) - odds) / step) for amount, many in pairs)
+
+
+def reach_near(moved: Filled, rate: Fraction, delta: Fraction) -> int:
+    """Return about the least reach that `truncated_at_most` allows, in floating point.
+
+    Parameters
+    ----------
+    moved : tuple
+        Keys that one unit moves.
+    rate : Fraction
+        Of the noise.
+    delta : Fraction
+        Strictly between 0 and 1.
+
+    Returns
+    -------
+    int
+        Where a search begins: of the keys that move farthest alone.
+
+    Examples
+    --------
+    >>> reach_near(((1, 10),), Fraction(1, 10), Fraction(1, 10**6))
+    132
+    """
+    (move, many), step = max(moved), float(rate)
+    tau = _each(delta, many)
+    power = tau * (1 + math.exp(-step)) / (math.expm1(min(700.0, move * step)) + 2 * tau)
+    return max(move, math.ceil(-math.log(power) / step) - 1)
+
+
+def _each(delta: Fraction, keys: int) -> float:
+    """The chance of each of these keys that adds up to delta."""
+    return -math.expm1(math.log1p(-min(float(delta), 1 - 1e-12)) / keys) or 1e-300
+
+
 def _at_most(filled: Filled, shows: ShowsAt, delta: Fraction) -> bool:
     number = sum(many for _, many in filled)
 

@@ -51,7 +51,7 @@ def test_quantiles_are_the_least_values_that_hold(rate: Fraction, reach: int) ->
     for target in (Fraction(1, 3), Fraction(1, 20), Fraction(1, 10**4), Fraction(1, 10**40)):
         least = law.least_above(target)
         assert law.above(least)[1] <= target and (least == 0 or law.above(least - 1)[0] > target)
-        assert least <= law.near(target) <= reach
+        assert least <= reach
 
 
 @pytest.mark.parametrize(("rate", "reach"), CASES)

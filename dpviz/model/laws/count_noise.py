@@ -280,7 +280,7 @@ class TruncatedNoise(BinNoise):
 
     def within(self, chance: Fraction) -> int:
         """Noise before any clamp exceeds this with at most such a chance."""
-        return self.law.near(chance)
+        return self.law.least_above(chance)
 
     def beyond_either(self, chance: Fraction) -> int:
         """The least size that noise before any clamp exceeds, in either direction, with at most such a chance."""
