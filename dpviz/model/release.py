@@ -698,7 +698,7 @@ class Release(OrderedAskable):
         return counted if counted is None or of == "counted" else counted.asked(self.terms.limited)
 
     @single_arguments
-    def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:
+    def to_frame(self, beta: Number = "0.05", reader: str = "", *, profile: Release | None = None) -> pd.DataFrame:
         """Return one row per bin, per shown bin, per item that came, or per other row of the answer.
 
         Parameters
@@ -707,6 +707,9 @@ class Release(OrderedAskable):
             How often an interval may miss the truth, above 0 and at most 1.
         reader : str, optional
             The estimator: one of `release.answer.readers`, where there are several; the first by default.
+        profile : Release, optional
+            A profile of the same users, which closes the ends that a limit on bins leaves open: the frame is that of
+            ``release.closed_by(profile)``.
 
         Returns
         -------
@@ -722,7 +725,7 @@ class Release(OrderedAskable):
         Raises
         ------
         ParameterError
-            If `beta` or `reader` is outside its range.
+            If `beta` or `reader` is outside its range, or the profile says nothing of these counts.
         ReleaseFormat
             If the answer has no rows.
 
@@ -740,6 +743,8 @@ class Release(OrderedAskable):
         """
         import pandas as pd
 
+        if profile is not None:
+            return self.closed_by(profile).to_frame(beta, reader)
         if self.answer.parts is not None:
             frames = {name: part.to_frame(beta, reader) for name, part in self.groups.items()}
             for name, frame in frames.items():

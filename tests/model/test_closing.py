@@ -21,6 +21,7 @@ from dpviz.model.derived import Derived
 from dpviz.model.question import Question
 from dpviz.privacy import Unit
 from dpviz.session.session import Session
+from tests.reports import pages
 
 BETA = Fraction(1, 20)
 PROFILE = Question.contribution_profile
@@ -213,12 +214,17 @@ def test_the_frame_has_both_kinds_of_ends_and_says_how(tmp_path: Path) -> None:
     counts, profile = held.release(months(6), dv.Dense(1)), held.release(PROFILE(months(6)), dv.Dense(1, clamp=False))
     frame, plain = counts.closed_by(profile).to_frame(), counts.to_frame()
     assert plain.high.isna().all() and frame.high.notna().all() and frame.high_all.notna().all()
+    assert frame.equals(counts.to_frame(profile=profile)) and list(frame.columns)[:2] == ["bin", "value"]
     assert (frame.low == plain.low).all() and (frame.high_counted == plain.high_counted).all()
     assert (frame.high >= frame.high_counted).all() and (frame.high_all >= frame.high).all()
     assert frame.attrs["limits"].startswith("Each user counts in at most 2 of 6 months.")
     table = counts.closed_by(profile).sum({"one": [1], "more": [2, 3]}, among=2)
     assert [one.what for one in table] == ["one", "more"]
     assert all(one.among == 2 for one in table)
+    table.save(tmp_path / "table.json")
+    assert [one.high for one in dv.load_derived(tmp_path / "table.json")] == [one.high for one in table]
+    said = pages.data(dv.report([counts, profile, table], tmp_path / "x.html"))["lead"]
+    assert "Upper ends include users over the limit, by a profile." in said and table.chart() is not None
 
 
 def test_a_profile_of_something_else_and_what_needs_none_are_refused(tmp_path: Path) -> None:
