@@ -1,8 +1,9 @@
 """The composition sheet: what k adaptive steps cost together by every rule, from public parameters alone.
 
-Each rule is valid for what it is told of a step: that it is private (sum, Theorem 3, the optimal rule), or also that it
-is range-bounded, as a draw of the exponential mechanism from monotone counts is (Lemma 4.4 and its repair by
-concentration). Source: Durfee, Rogers, Theorem 3, Lemma 4.4, Appendix A and Figure 1.
+Each rule is valid for what it is told of a step: that it is private (sum, Theorem 3, zCDP; and the exact composition of
+steps whose prices are fixed beforehand), or also that it is range-bounded, as a draw of the exponential mechanism from
+monotone counts is (Lemma 4.4 and its repair by concentration). Source: Durfee, Rogers, Theorem 3, Lemma 4.4, Appendix A
+and Figure 1.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from dpviz.exact import ceil_to, positive, probability, rational, text, whole
 from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import power_text, ticks
 from dpviz.privacy.composition import compose_dp, compose_range_bounded, compose_zcdp
+from dpviz.privacy.concentrated import pure_rho
 from dpviz.privacy.conversion import STEP
-from dpviz.privacy.optimal import best_optimal_dp, figure_ratio
+from dpviz.privacy.optimal import exact_optimal_dp, figure_ratio
+from dpviz.privacy.renyi import epsilon_for
 
 VERSION = 1
 EPSILONS = ticks(Fraction(1, 200), Fraction(2))
@@ -45,10 +48,15 @@ RULES: dict[str, tuple[str, str, Rule]] = {
         "private",
         lambda k, epsilon, delta: compose_dp({(epsilon, Fraction(0)): k}, delta).epsilon,
     ),
-    "optimal": (
-        "optimal",
-        "private; no rule for all such steps is better",
-        lambda k, epsilon, delta: best_optimal_dp(k, epsilon, delta).epsilon,
+    "rho": (
+        "zCDP, pure",
+        "private; what a zCDP budget adds up, also where later prices depend on answers",
+        lambda k, epsilon, delta: min(k * epsilon, epsilon_for(k * pure_rho(epsilon), delta)),
+    ),
+    "exact": (
+        "exact",
+        "private, prices fixed beforehand; no rule for all such steps is better",
+        exact_optimal_dp,
     ),
     "bounded": (
         "Lemma 4.4",
@@ -69,8 +77,8 @@ class CompositionSheet(Fanned):
     """k steps of `epsilon` at delta' = `delta`, probed at `k`, with a fan for epsilon and one for delta'.
 
     >>> point = CompositionSheet(Fraction(1, 10), Fraction(1, 10**6), 50).point()
-    >>> [(rule["name"], rule["epsilon"][COUNTS.index(50)]) for rule in point["rules"]]
-    [('sum', '5'), ('dp', '3.966715'), ('optimal', '3.2'), ('bounded', '2.108462'), ('zcdp', '1.920962')]
+    >>> {rule["name"]: rule["epsilon"][COUNTS.index(50)] for rule in point["rules"][:4]}
+    {'sum': '5', 'dp': '3.966715', 'rho': '3.540656', 'exact': '3.172903'}
     """
 
     epsilon: Fraction = Fraction(1, 10)

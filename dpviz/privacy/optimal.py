@@ -12,10 +12,13 @@ from typing import Any, NamedTuple
 import gmpy2
 
 from dpviz.errors import ParameterError
-from dpviz.exact import directed, exp_bounds, from_mpfr, positive, probability, text, whole
+from dpviz.exact import ceil_to, directed, exp_bounds, from_mpfr, log_bounds, positive, probability, text, whole
 from dpviz.privacy.composition import compose_range_bounded, compose_zcdp
 
 PRECISION = 192
+
+STEP = Fraction(1, 10**6)
+"""An epsilon between two corners is rounded up to this grid."""
 
 MOST = 10**6
 """The most mechanisms: the time grows with their number."""
@@ -55,6 +58,37 @@ def best_optimal_dp(k: int, epsilon: Fraction, delta_max: Fraction) -> Corner:
             break
         best, found = i, delta
     return Corner((k - 2 * best) * epsilon, from_mpfr(found))
+
+
+def exact_optimal_dp(k: int, epsilon: Fraction, delta_max: Fraction) -> Fraction:
+    """The least epsilon at which k mechanisms together are (epsilon, delta_max)-DP, solved between two corners.
+
+    Between corners delta is linear in e^epsilon, so a chord through both, each with a delta that is rounded up, is
+    never below it. Rounded up to 10^-6. `privacy.loss_distribution` has the same for lists of any steps.
+
+    >>> float(exact_optimal_dp(100, Fraction(1, 10), Fraction(1, 10**6)))
+    4.774568
+    """
+    probability(delta_max, "delta_max")
+    step = positive(epsilon, "epsilon")
+    most = gmpy2.mpq(delta_max.numerator, delta_max.denominator)
+    fits: Any = None
+    for i, delta in enumerate(_deltas(_checked(k), step)):
+        if delta > most:
+            return _between((k - 2 * i) * step, from_mpfr(delta), from_mpfr(fits), step, delta_max)
+        fits = delta
+    if k % 2 == 0:
+        return Fraction(0)
+    # the next corner lies at -step: the laws are symmetric, so delta(-x) = 1 - e^-x (1 - delta(x))
+    above = 1 - exp_bounds(-step, PRECISION)[0] * (1 - from_mpfr(fits))
+    return Fraction(0) if above <= delta_max else _between(-step, above, from_mpfr(fits), step, delta_max)
+
+
+def _between(low: Fraction, above: Fraction, fits: Fraction, step: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon on the chord from the corner at `low`, of delta `above`, to the next, of delta `fits`."""
+    share = (above - delta) / (above - fits)
+    odds = 1 + share * (exp_bounds(2 * step, PRECISION)[1] - 1)
+    return ceil_to(max(Fraction(0), low + log_bounds(odds, PRECISION)[1]), STEP)
 
 
 def figure_ratio(k: int, epsilon: Fraction, delta_max: Fraction, *, zcdp: bool = False) -> Fraction:

@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from scipy.optimize import brentq, minimize_scalar
 
 from dpviz.errors import ParameterError
 from dpviz.planning.composition_sheet import COUNTS, FIGURE_COUNTS, CompositionSheet, figure
@@ -16,19 +17,30 @@ STEP = Fraction(1, 10**6)
 
 
 def formulas(k: int, epsilon: float, delta: float) -> dict[str, float]:
-    """The rules as the paper prints them, in floats; the optimal one by its sum over outcomes."""
+    """The rules as the paper prints them, in floats; the exact one by its sum over outcomes."""
     square, log = k * epsilon**2, math.log(1 / delta)
     private = min(k * epsilon, k * epsilon * math.tanh(epsilon / 2) + math.sqrt(2 * square * log))
-    best = 0
-    for i in range(k // 2 + 1):
-        found = sum(
-            math.comb(k, j) * math.exp((k - j) * epsilon) * -math.expm1(-2 * (i - j) * epsilon) for j in range(i)
-        ) / (1 + math.exp(epsilon)) ** k  # fmt: skip
-        best = i if found <= delta else best
+    outcomes = [
+        (math.comb(k, j) * math.exp((k - j) * epsilon) / (1 + math.exp(epsilon)) ** k, (k - 2 * j) * epsilon)
+        for j in range(k + 1)
+    ]
+
+    def excess(x: float) -> float:
+        return sum(chance * -math.expm1(x - loss) for chance, loss in outcomes if loss > x)
+
+    exact = 0.0 if excess(0) <= delta else float(brentq(lambda x: excess(x) - delta, 0, k * epsilon, xtol=1e-13))
+    rho = k * epsilon * math.tanh(epsilon / 2)
+
+    def by_order(power: float) -> float:
+        more = math.exp(power)
+        return (1 + more) * rho + math.log(1 / ((1 + more) * delta)) / more - math.log1p(1 / more)
+
+    order = minimize_scalar(by_order, bounds=(-8, 20), method="bounded", options={"xatol": 1e-9})
     return {
         "sum": k * epsilon,
         "dp": private,
-        "optimal": (k - 2 * best) * epsilon,
+        "rho": min(k * epsilon, max(0.0, float(order.fun))),
+        "exact": exact,
         "bounded": min(private, square / 2 + math.sqrt(square * log / 2)),
         "zcdp": min(private, square / 8 + math.sqrt(square * log / 2)),
     }

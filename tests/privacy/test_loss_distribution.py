@@ -29,7 +29,7 @@ from dpviz.privacy.loss_distribution import (
     fixed_delta,
     gaussian_pair,
 )
-from dpviz.privacy.optimal import optimal_dp
+from dpviz.privacy.optimal import exact_optimal_dp, optimal_dp
 
 MILLIONTH = Fraction(1, 10**6)
 BITS = 400
@@ -207,6 +207,14 @@ def test_gaussian_answers_go_on_as_one_longer_move(bins: int, times: int) -> Non
     variance = times * calibrate(moves, Fraction(1), MILLIONTH).variance
     found = compose_fixed({GaussianMoves(variance, moves): times}, MILLIONTH).epsilon
     assert found == epsilon_of(longer, variance, MILLIONTH)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 8, 11, 100])
+@pytest.mark.parametrize("epsilon", ["1/10", "1/2", "3"])
+def test_the_chord_between_printed_corners_is_the_same_price(k: int, epsilon: str) -> None:
+    for delta in ("1e-6", "1e-2", "1/3", "0.9"):
+        found = compose_fixed({RandomisedResponse(Fraction(epsilon)): k}, Fraction(delta)).epsilon
+        assert exact_optimal_dp(k, Fraction(epsilon), Fraction(delta)) == found
 
 
 def test_deltas_of_steps_are_kept_apart() -> None:
