@@ -50,12 +50,12 @@ RULES: dict[str, tuple[str, str, Rule]] = {
     ),
     "rho": (
         "zCDP, pure",
-        "private; what a zCDP budget adds up, also where later prices depend on answers",
+        "private; prices may adapt",
         lambda k, epsilon, delta: min(k * epsilon, epsilon_for(k * pure_rho(epsilon), delta)),
     ),
     "exact": (
         "exact",
-        "private, prices fixed beforehand; no rule for all such steps is better",
+        "private; prices fixed",
         exact_optimal_dp,
     ),
     "bounded": (
