@@ -136,12 +136,14 @@ def single(thing: Any) -> Any:
 
 def _typed(thing: Any) -> Any:
     """One value in its plain type: text, number, path, range, or a thing of ours; None where it is no such thing."""
+    kind = type(thing)
+    if kind is str or kind is int or kind is float or kind is bool:
+        return thing
     if is_a(thing, np.character):  # texts of an array
         return None
     number = plain(thing)
     if number is not None:
         return number
-    kind = type(thing)
     if any(kind is known for known in (complex, range, *PATHS, *CALLS)):
         return thing
     if any(is_ours(base) for base in bases(kind)):

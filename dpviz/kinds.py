@@ -25,7 +25,11 @@ def bases(kind: type) -> tuple[type, ...]:
 
 def is_a(thing: object, *kinds: type) -> bool:
     """Whether a thing is really of one of these kinds, or of a subclass."""
-    return any(base is kind for base in bases(type(thing)) for kind in kinds)
+    for base in bases(type(thing)):
+        for kind in kinds:
+            if base is kind:
+                return True
+    return False
 
 
 def name_of(kind: type) -> str:

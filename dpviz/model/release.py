@@ -1154,7 +1154,7 @@ def _read_canonical(content: bytes, first: int, last: int) -> dict[str, Any] | N
     if not isinstance(body, dict) or canonical(body) != short or short.count(hole) != len(places):
         return None
     texts = (str(memoryview(content)[start:end], "ascii") for start, end in places)
-    return dict(_with_texts(body, texts))
+    return dict(_with_texts(body, texts)) if places else body
 
 
 def _long_plain(content: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
