@@ -6,6 +6,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,10 @@ class Session(Custody):
         earlier ledger is known that is lost or given up: the session starts a new one in its place or about its data,
         or goes on from an older copy; earlier charges are spent all the same. By default, a ledger is started where no
         earlier one is known.
+    restart : bool, default False
+        Whether a ledger file with another unit, budget, schema or dataset is moved aside and begun anew, where nothing
+        was charged in it and its budget was not raised: so a mistake in the first call is put right. A warning says
+        where the file lies then.
     person : str, optional
         The person at work. The name stands beside each charge in the ledger, as declared. By default it is the login of
         the system, or the role of the database. The name is no part of a key: a colleague who asks the same question
@@ -98,7 +103,8 @@ class Session(Custody):
     SchemaError
         If the schema does not fit the data.
     CharterMismatch
-        If the ledger belongs to another dataset, schema, unit or budget.
+        If the ledger belongs to another dataset, schema, unit or budget, and `restart` is False or something was
+        charged or raised in it.
     LedgerError
         If the ledger cannot be opened, is damaged, or `existing` forbids what would happen.
 
@@ -132,12 +138,13 @@ class Session(Custody):
         dataset: str | None = None,
         schema: Mapping[str, str | tuple[str, str]] | None = None,
         existing: bool | None = None,
+        restart: bool = False,
         person: str | None = None,
     ) -> None:
         data, unit, budget = Hidden.of(data), single(unit), single(budget)
         ledger = Hidden.of(ledger)  # type: ignore[assignment]  # a URL may hold a password
         dataset, schema, existing = single(dataset), shown(schema), single(existing)
-        person = single(person)  # from here on no variable of this call shows data
+        person, restart = single(person), single(restart)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if type(unit) is not Unit:
             raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
@@ -147,6 +154,9 @@ class Session(Custody):
             raise ParameterError.of(
                 as_given(existing), "existing must be True or False", "write existing=True, or leave it out"
             )
+        if not isinstance(restart, bool) or (restart and existing):
+            rule = "restart must be True or False, and begins no ledger where existing=True forbids that"
+            raise ParameterError.of(as_given(restart), rule, "write restart=True alone, or leave it out")
         if unwritable(source.name):
             raise ParameterError.of(
                 ascii(source.name),
@@ -159,7 +169,8 @@ class Session(Custody):
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', advice)
         self._unit = unit
         given = source.name not in ANYBODYS or dataset not in (None, UNNAMED)
-        self._source, self._ledger = _opened(source, unit, budget, ledger, existing, checked_person(person), given)
+        asked = LedgerRequest(Hidden.of(ledger), unit, budget, existing, checked_person(person), given)
+        self._source, self._ledger = _restarted(source, asked) if restart else _opened(source, asked)
         self._runner = ReleaseRunner(self._source)
         self._readable = Readable()
 
@@ -873,44 +884,79 @@ def _least_format(budget: Budget) -> int:
     return CONVERTING if budget.conversion == "cks" else 1
 
 
-def _opened(
-    source: Source, unit: Unit, budget: Budget, ledger: Any, existing: bool | None, person: str | None, named: bool
-) -> tuple[Source, Ledger]:
-    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold.
+@dataclass(frozen=True, repr=False, eq=False)
+class LedgerRequest:
+    """The ledger that a session is to have.
 
     named  whether somebody gave the data set its name
     """
 
-    def charter(source: Source) -> dict[str, object]:
-        return {
+    place: Hidden[Any]
+    unit: Unit
+    budget: Budget
+    existing: bool | None
+    person: str | None
+    named: bool
+
+    def opened(self, source: Source) -> Ledger:
+        """The ledger of this source, begun where there is none."""
+        charter = {
             "dataset": source.name,
             "schema": {column.name: column.kind for column in source.columns},
-            "unit": unit.to_json(),
-            "budget": budget.to_json(),
+            "unit": self.unit.to_json(),
+            "budget": self.budget.to_json(),
         }
-
-    def opened(source: Source) -> Ledger:
-        account, check = accountant.opened(budget), arithmetic.follows
+        account, check = accountant.opened(self.budget), arithmetic.follows
         return Ledger.open(
-            ledger,
-            charter=charter(source),
+            self.place,
+            charter=charter,
             account=account,
             check=check,
-            existing=existing,
-            person=person,
-            recognised=named,
+            existing=self.existing,
+            person=self.person,
+            recognised=self.named,
             holds=holding.holds,
-            least_format=_least_format(budget),
+            least_format=_least_format(self.budget),
         )
 
+
+def _opened(source: Source, asked: LedgerRequest) -> tuple[Source, Ledger]:
+    """The source and its ledger. A ledger of an earlier version may say what the columns of a CSV file hold."""
     try:
-        return source, opened(source)
+        return source, asked.opened(source)
     except CharterMismatch as other:
         refused = other
-    known = source.chartered(Ledger.read(ledger).charter["schema"])
+    known = source.chartered(Ledger.read(asked.place).charter["schema"])
     if known is source:
         raise refused
-    return known, opened(known)
+    return known, asked.opened(known)
+
+
+def _restarted(source: Source, asked: LedgerRequest) -> tuple[Source, Ledger]:
+    """The same, where a ledger that fits makes no difference, and an unspent one that does not is moved aside."""
+    try:
+        return _opened(source, asked)
+    except CharterMismatch as other:
+        refused = other
+    try:
+        moved = Ledger.set_aside(asked.place)
+    except LedgerError as kept:
+        said = kept
+    else:
+        warnings.warn(
+            f"nothing was charged in the ledger with another charter ({refused.value}); it was moved to {moved.name}, "
+            "and a new one is begun in its place",
+            stacklevel=4,
+        )
+        return _opened(source, asked)
+    again = CharterMismatch(
+        f"{said.rule}, so restart=True begins none: {refused.args[0]}",
+        value=refused.value,
+        rule=said.rule,
+        next_step=refused.next_step,
+    )
+    again.theirs, again.yours = refused.theirs, refused.yours
+    raise again
 
 
 protect_module(vars())

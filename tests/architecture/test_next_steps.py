@@ -368,6 +368,7 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: desk.new(budget=dv.Budget(epsilon="2")),
     ),
     ('"yes"', "or leave it out", lambda desk: desk.new(existing="yes"), lambda desk: desk.new()),
+    ('"yes"', "write restart=True alone", lambda desk: desk.new(restart="yes"), lambda desk: desk.new(restart=True)),
     ("3", 'write name="visits"', lambda desk: desk.new(dataset=3), lambda desk: desk.new(dataset="visits")),
     (
         "nofile.csv",

@@ -94,6 +94,8 @@ def compare(connection: Connection, here: Mapping[str, object]) -> None:
         others = " and ".join(part for part in parts if part != "budget")
         rule = f"a ledger belongs to one {others}"
         said, step = "", f"give the ledger's own {others}, or start another ledger file"
+    if connection.dialect.name == "sqlite" and rows.head(connection)[0] == 1:
+        step += "; or write restart=True, which moves the file aside, for nothing was charged in it"
     both = f"the ledger has {charter_text(there)}; you gave {charter_text(mine)}"
     error = CharterMismatch(f"{said or rule}: {value} ({both}); {step}", value=value, rule=rule, next_step=step)
     error.theirs, error.yours = _texts(there), _texts(mine)

@@ -38,6 +38,7 @@ from dpviz.session.ledger.records import (
     UseRecord,
 )
 from dpviz.session.ledger.rows import Account, totals
+from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
 from dpviz.session.ledger.tables import chain, entry, use
@@ -269,6 +270,45 @@ class Ledger:
         ledger = cls(ledger_location, ledger_location.store(writable=False), Owner.here(), check, holds=holds)
         ledger._store.read(rows.charter)
         return ledger
+
+    @classmethod
+    def set_aside(cls, location: str | Path | Hidden[Any]) -> Path:
+        """Give a ledger file that has its charter alone another name, so that one can be begun in its place.
+
+        Parameters
+        ----------
+        location : path
+            The place of the file.
+
+        Returns
+        -------
+        Path
+            Where the ledger lies now. Sessions that have it open can charge nothing any more.
+
+        Raises
+        ------
+        LedgerError
+            If something was charged in it or its budget was raised, or it lies on a server.
+        LedgerCorrupt
+            If its first row does not hold.
+        """
+        held = location = Hidden.of(location)
+        ledger_location = _existing(held)
+        if not isinstance(ledger_location, File):
+            rule, step = "a ledger on a server stays where it is", "give the ledger's own charter, or another schema"
+            raise LedgerError(f"{rule}; {step}", value=str(ledger_location), rule=rule, next_step=step)
+
+        def unspent(connection: Connection) -> None:
+            if Audit.of(rows.every(connection)).last != rows.row_at(connection, 1):
+                rule, step = (
+                    "a ledger in which something was charged or raised stays in its place",
+                    "give its own charter",
+                )
+                raise LedgerError(
+                    f"{ledger_location}: {rule}; {step}", value=str(ledger_location), rule=rule, next_step=step
+                )
+
+        return ledger_location.set_aside(unspent)
 
     # ------------------------------------------------------------ transactions
 

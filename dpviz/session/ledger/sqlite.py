@@ -28,6 +28,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -134,6 +135,28 @@ class File:
         except OSError as error:
             raise self.refusal(error) from None
 
+    def set_aside(self, check: Callable[[Connection], None]) -> Path:
+        """Give the ledger another name beside this one, once `check` said nothing against it. Nobody can write to it
+        meanwhile, and sessions that have it open write nothing to it afterwards: they look whether it is in its place.
+        """
+        opened = SqliteStore(self.path)
+
+        def rename(connection: Connection) -> Path:
+            check(connection)
+            names = (self.path.with_name(f"{self.path.stem}.unspent-{at}{self.path.suffix}") for at in count(1))
+            place = next(name for name in names if not name.exists())
+            os.rename(self.path, place)
+            return place
+
+        try:
+            place = opened.write(rename)
+        except OSError as error:
+            raise self.refusal(error) from None
+        finally:
+            opened.close()
+        self._flush_folder()
+        return place
+
     @contextlib.contextmanager
     def _appearing(self) -> Iterator[Path]:
         """An empty draft that takes this place whole, or leaves no trace; FileExistsError if it is taken."""
@@ -147,8 +170,12 @@ class File:
             for end in ("", *files.COMPANIONS):
                 with contextlib.suppress(OSError):
                     draft.with_name(draft.name + end).unlink()
+        self._flush_folder()
+
+    def _flush_folder(self) -> None:
+        """Have the names in the folder last beyond a loss of power."""
         if os.name == "posix":
-            folder = os.open(path.parent, os.O_RDONLY)
+            folder = os.open(self.path.parent, os.O_RDONLY)
             try:
                 os.fsync(folder)
             finally:
