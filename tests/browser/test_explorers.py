@@ -138,13 +138,13 @@ def test_the_workbench_plans_pays_and_shows_a_sparse_answer_over_unknown_keys(la
     with Notebook.open(lab, browser, "words/words.ipynb", viewport={"width": 1280, "height": 2200}) as it:
         it.run_all()
         plan = it.region("Plan")
-        expect(plan.get_by_label("Any one bin", exact=True)).to_have_value("32")
+        expect(plan.get_by_label("Any one bin", exact=True)).to_have_value("30")
         expect(plan).to_contain_text("All bins at once")
         expect(plan).to_contain_text("no bound")
         expect(plan.get_by_label("All bins at once", exact=True)).to_be_disabled()
         expect(plan).to_contain_text(re.compile(r"0\.5\W*δ\s0\.000001"))
         expect(it.page.locator(".jp-Notebook")).to_contain_text("Unknown keys")
-        expect(plan.get_by_role("img", name="At ε 0.5 any one bin within 32")).to_be_visible()
+        expect(plan.get_by_role("img", name="At ε 0.5 any one bin within 30")).to_be_visible()
         moved(it.slider("Privacy loss ε"), "ArrowRight", "ε 0.6")
 
         # δ is a text among the mechanism's choices, and the price follows it.
