@@ -407,6 +407,8 @@ def exp_bounds(x: Fraction, precision: int = 128) -> Enclosure:
 @lru_cache(maxsize=4096)
 def log1p_bounds(x: Fraction, precision: int = 128) -> Enclosure:
     """ln(1 + x) for x > -1, to a relative width of about 2^-precision, however small x is."""
+    if 2 * x < -1:  # near -1 a rounded x would be -1, where the logarithm is infinite
+        return log_bounds(1 + x, precision)
     return _monotone("log1p", x, precision)
 
 

@@ -201,9 +201,12 @@ def reach_near(moved: Filled, rate: Fraction, delta: Fraction) -> int:
     132
     """
     (move, many), step = max(moved), float(rate)
-    tau = _each(delta, many)
-    power = tau * (1 + math.exp(-step)) / (math.expm1(min(700.0, move * step)) + 2 * tau)
-    return max(move, math.ceil(-math.log(power) / step) - 1)
+    tau, apart = _each(delta, many), move * step
+    if apart < 700:
+        log = math.log(tau) + math.log1p(math.exp(-step)) - math.log(math.expm1(apart) + 2 * tau)
+    else:  # e^apart is no float, and all else is nothing beside it
+        log = math.log(tau) - apart
+    return max(move, math.ceil(-log / step) - 1)
 
 
 def _each(delta: Fraction, keys: int) -> float:

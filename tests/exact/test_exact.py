@@ -106,6 +106,15 @@ def test_enclosures_contain_and_narrow(x: Fraction) -> None:
     assert math.isclose(float(exact.exp_bounds(x)[0]), math.exp(x), rel_tol=1e-12)
 
 
+@pytest.mark.parametrize("exponent", [70, 300, 100_000])
+def test_a_logarithm_next_to_that_of_0_is_enclosed_narrowly(exponent: int) -> None:
+    """At 64 places its argument would round to -1."""
+    low, high = exact.log1p_bounds(Fraction(1, 2**exponent) - 1, 64)
+    two = exact.log_bounds(Fraction(2), 256)
+    assert low <= -exponent * two[1] <= -exponent * two[0] <= high
+    assert high - low <= abs(low) / 2**60
+
+
 @given(rationals, rationals)
 def test_log_at_most_agrees_with_high_precision(ratio: Fraction, bound: Fraction) -> None:
     with gmpy2.context(precision=400):

@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 
@@ -264,6 +265,28 @@ def test_truncated_thresholds_are_the_least_whose_price_fits() -> None:
         ]
     tau = truncated_tau(0.05, 249, 1)
     assert 1 - (1 - tau) ** 10 <= 1e-6 < 1.9e-6 < 1 - (1 - tau) ** 20
+
+
+@pytest.mark.parametrize("most", [1, 2, 7])
+@pytest.mark.parametrize("epsilon", ["40", "100", "350", "700", "1000"])
+def test_a_threshold_is_found_at_every_epsilon_that_may_be_asked(epsilon: str, most: int) -> None:
+    """Chances near 0 and 1 leave the range of floats, and round to 1 at 64 places, where ln(1 - tau) has no end."""
+    unit, keys = dv.Unit("user", max_bins=most), Question.of(dv.Domain.keys(column="x"))
+    for delta in ("0.5", "1e-6", "1e-30", "1e-190"):
+        bound = dv.Stability(epsilon, delta).bind(keys, unit)
+        rate, reach = Decimal(epsilon) / most, bound.reach
+
+        def price(threshold: int, rate: Decimal = rate, truncated: bool = reach is not None) -> Decimal:
+            """Of noisy counts above this threshold, by the definition, in 400 digits."""
+            a = (-rate).exp()
+            whole = 1 + a - 2 * a ** (threshold + 1) if truncated else 1 + a
+            return 1 - (1 - a**threshold * (1 - a if truncated else 1) / whole) ** most
+
+        with localcontext(prec=400):
+            assert price(bound.threshold) <= Decimal(delta)
+            assert bound.threshold == int(reach is not None) or price(bound.threshold - 1) > Decimal(delta)
+        cut = dv.Threshold(epsilon, delta).bind(keys, unit).cut
+        assert cut.least == max(2, bound.threshold + 1)
 
 
 def test_noise_is_not_truncated_where_the_threshold_would_be_higher_or_most_of_it_thrown_away() -> None:
