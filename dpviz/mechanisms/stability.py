@@ -92,8 +92,9 @@ class Stability(Parameters):
 
     The noise is geometric, and truncated: drawn again where its size is above the threshold. The threshold is then
     lower for a user of many bins, nothing that is shown is off by more than it, and a count above twice the threshold
-    is always shown. Finite samplers and the paper's variant do not truncate, nor is noise truncated where that would
-    raise the threshold (rows that are replaced, at a large epsilon) or throw most of it away (delta above epsilon).
+    is always shown. A cap lowers larger counts before the noise: of these neither is true. Finite samplers and the
+    paper's variant do not truncate, nor is noise truncated where that would raise the threshold (rows that are
+    replaced, at a large epsilon) or throw most of it away (delta above epsilon).
 
     **Privacy.** Approximate DP. With tau the chance that a bin of max_per_bin rows is shown, a unit that moves m bins
     costs (epsilon, 1 - (1 - tau)^m) [1]_ [2]_: the chance that any bin that it moves leaves the range of its noise. A
@@ -315,9 +316,15 @@ class StabilityBound(Bound):
         return self.law.error
 
     @property
+    def always_above(self) -> int | None:
+        """Counts above this are always shown; None where none is: a public limit lowers them before the noise."""
+        limit = self.noise.limit
+        return None if self.reach is None or (limit is not None and limit <= 2 * self.reach) else 2 * self.reach
+
+    @property
     def verb(self) -> str:
         size = "" if self.reach is None else f" of at most {self.reach:,}"
-        always = "" if self.reach is None else f", those of more than {2 * self.reach:,} always"
+        always = f", those of more than {self.always_above:,} always" if self.always_above is not None else ""
         return f"Adds noise{size} to the counts that are not 0 and shows those above {self.threshold:,}{always}."
 
     @property

@@ -579,6 +579,21 @@ def test_keys_that_come_in_any_order_are_shown_ascending_and_no_tick_tells_how_m
         assert SparseTable.unpack(answer.pack()).labels == answer.labels
 
 
+def test_a_plan_says_which_counts_are_always_shown_where_there_are_such() -> None:
+    """A cap lowers a count before the noise, so that the largest may be hidden behind one that is not high enough."""
+    keys, unit = Question.of(dv.Domain.keys(column="x")), dv.Unit("user", max_bins=7)
+    reach = dv.Stability(1, "1e-3").bind(keys, unit).threshold
+    for cap, always in ((None, True), (reach + 9, False), (2 * reach, False), (2 * reach + 1, True)):
+        bound = dv.Stability(1, "1e-3", cap=cap).bind(keys, unit)
+        told = f"those of more than {2 * reach} always" in bound.verb
+        law = bound.law
+        assert isinstance(law, TruncatedStabilityLaw) and law.threshold == reach
+        lowest = [law.drawn.above(count, reach, 128)[0] for count in (2 * reach, 2 * reach + 1, 10**6)]
+        hidden = bound.error.chance_shown(10**6)
+        assert told == always == (hidden == 1)
+        assert cap is not None or (lowest[0] < 1 and lowest[1] == lowest[2] == 1)
+
+
 # ---------------------------------------------------------------- parameters
 
 
