@@ -15,6 +15,7 @@ each.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -123,13 +124,14 @@ class ClosedCounts:
         chosen = () if self.choices == 1 else (CHOSEN,)
         return (f"{limit} Upper ends include {unit.nouns} over the limit, by a profile.", AFTER, *chosen)
 
-    def loss(self, bins: int) -> tuple[Query, Query]:
-        """The least and the largest loss in so many bins, as sums of the classes of the profile."""
+    def loss(self, *bins: int) -> tuple[Query, Query]:
+        """The least and the largest loss in a set of so many bins, as sums of the classes of the profile; in several
+        sets, of which each is counted by itself, the sums of theirs."""
         least: list[tuple[range, Fraction]] = []
         most: list[tuple[range, Fraction]] = []
         for place, (fewest, largest) in enumerate(self._classes()):
-            up = min(max(largest - self.kept, 0), bins)
-            low = max(fewest - self.kept - (self.size - bins), 0)
+            up = sum(min(max(largest - self.kept, 0), many) for many in bins)
+            low = sum(max(fewest - self.kept - (self.size - many), 0) for many in bins)
             most.append((range(place, place + 1), Fraction(up)))
             least.append((range(place, place + 1), Fraction(low)))
         return Query.of(*least), Query.of(*most)
@@ -144,12 +146,12 @@ class ClosedCounts:
         return [*((place + 1, place + 1) for place in range(classes - 1)), (classes, self.size)]
 
     def ends(self, query: Query, beta: Fraction) -> ClosedEnds:
-        """The ends for what was asked of some bins, each of weight 1, which both hold but for `beta` of the time."""
-        bins = query.size
+        """The ends for what was asked of some points, each of weight 1, which both hold but for `beta` of the time."""
+        bins = self._bins(query)
         error, value = self.counts.error(query, self.reader), between(self.counts.value(query, self.reader))
-        least, most = self.loss(bins)
+        least, most = self.loss(*bins)
         rules = [error.rule]
-        if bins < self.size:
+        if min(bins) < self.size:
             low = _end(value.low, error, beta * HALF, 0)
         else:
             lost, rule = self._lost(least, 0, beta * HALF * HALF)
@@ -162,12 +164,24 @@ class ClosedCounts:
         last = None if high is None else Fraction(max(0, math.floor(high)))
         return ClosedEnds(first, last, f"{' and '.join(dict.fromkeys(rules))}; levels added up")
 
-    def all_ends(self, lows: Any, highs: Any, beta: Fraction) -> tuple[list[int | None], list[int | None]]:
-        """Ends of all single bins at once, from the ends at beta / 2 for what was counted in all of them."""
-        lost, _ = self._lost(self.loss(1)[1], 1, beta * HALF)
+    def all_ends(
+        self, queries: Sequence[Query], lows: Any, highs: Any, beta: Fraction
+    ) -> tuple[list[int | None], list[int | None]]:
+        """Ends of all rows at once, from the ends at beta / 2 for what was counted in them. The end of a loss is one
+        event for all rows of as many bins; rows of other numbers of bins have a share of the level each."""
+        sizes = [self._bins(query) for query in queries]
+        each = {bins: self.loss(*bins)[1] for bins in sizes}
+        level = beta * HALF / max(1, len({query for query in each.values() if query.parts}))
+        lost = {bins: self._lost(query, 1, level)[0] for bins, query in each.items()}
         low = [None if end is None else max(0, math.ceil(end)) for end in lows]
-        high = [None if end is None or lost is None else max(0, math.floor(end + lost)) for end in highs]
+        high = [
+            None if end is None or (more := lost[bins]) is None else max(0, math.floor(end + more))
+            for bins, end in zip(sizes, highs, strict=True)
+        ]
         return low, high
+
+    def _bins(self, query: Query) -> tuple[int, ...]:
+        return self.counts.answer.bins_behind(self.counts.reading, query)
 
     def _lost(self, query: Query, side: int, level: Fraction) -> tuple[Fraction | None, str]:
         """An end for a loss, which fails `level` of the time at most, for every limit that could have been chosen. No
@@ -355,21 +369,21 @@ class Closed:
             If the answer has no rows.
         """
         ends, level = self._ends(reader), probability(beta, "beta", zero=False)
-        subject = self._counts.asking
-        points = subject.answer.all_points(subject.reading)
-        single = [ends.ends(Query.of(([point], 1)), level) for point in points]
+        subject, plain = self._counts.asking, self._counts.to_frame(beta, reader)
+        rows = [subject.answer.row_operand(subject.reading, row)[1] for row in range(len(plain))]
+        queries = [Query.of((points, 1)) for points in rows]
+        single = [ends.ends(query, level) for query in queries]
         columns: dict[str, Any] = {
             "low": [one.low_number for one in single],
             "high": [one.high_number for one in single],
         }
         halved = self._counts.intervals(level * HALF, "all", reader, "counted")
         if halved is not None:
-            columns["low_all"], columns["high_all"] = ends.all_ends(halved.low, halved.high, level)
+            columns["low_all"], columns["high_all"] = ends.all_ends(queries, halved.low, halved.high, level)
         for ending, among in (("", "one"), ("_all", "all")):
             counted = self._counts.intervals(beta, among, reader, "counted")  # type: ignore[arg-type]
             if counted is not None:
                 columns |= {f"low{ending}_counted": counted.low, f"high{ending}_counted": counted.high}
-        plain = self._counts.to_frame(beta, reader)
         frame = plain.drop(columns=[name for name in plain if str(name).startswith(("low", "high"))]).assign(**columns)
         return told(marked(frame, self._counts.paid, self._profile.paid), " ".join(ends.remarks))
 

@@ -263,3 +263,54 @@ def test_a_profile_of_another_ledger_is_refused(tmp_path: Path) -> None:
     counts, profile = held.release(months(6), dv.Dense(1)), other.release(PROFILE(months(6)), dv.Dense(1))
     with pytest.raises(ParameterError, match="the data of one ledger"):
         counts.closed_by(profile)
+
+
+# ---------------------------------------------------------------- rows that are no single bins
+
+
+def grid_of_stays(users: int) -> tuple[pd.DataFrame, dv.Domain]:
+    """Users in most bins of two columns, and the bins."""
+    rows = [(f"u{user}", a, b) for user in range(users) for a in range(4) for b in range(3) if (user + a + b) % 5]
+    bins = dv.Domain.product(dv.Domain.integers(0, 3, column="a"), dv.Domain.integers(0, 2, column="b"))
+    return pd.DataFrame(rows, columns=["user", "a", "b"]), bins
+
+
+def test_a_cell_of_a_marginal_may_lose_as_many_bins_of_a_user_as_it_adds_up() -> None:
+    frame, bins = grid_of_stays(100)
+    lesson = dv.teaching(frame, 1, Unit("user", max_bins=2))
+    counts = lesson.draw(bins, dv.Marginals(100, ways=1))
+    profile = lesson.draw(PROFILE(bins), dv.Dense(100, clamp=False))
+    ends = counts.closed_by(profile)
+    found = ends.to_frame()
+    asked = np.concatenate([frame.groupby(column).size().to_numpy() for column in ("a", "b")])
+    assert (found.low <= asked).all() and (asked <= found.high).all() and (asked <= found.high_all).all()
+    assert (asked > found.high_counted + 100).any(), "a loss of one bin for each user would pass"
+    one, whole, twice = (
+        ends.sum(labels) for labels in ([{"b": 1}], [{"a": a} for a in range(4)], [{"a": 0}, {"b": 0}])
+    )
+    assert one.low <= asked[5] <= one.high  # type: ignore[union-attr, operator]
+    assert whole.low == whole.high == len(frame)  # type: ignore[union-attr]
+    assert twice.low <= asked[0] + asked[4] <= twice.high  # type: ignore[union-attr, operator]
+
+
+def test_a_query_of_a_list_may_lose_as_many_bins_of_a_user_as_it_adds_up() -> None:
+    frame = stays(300, 6)
+    lesson = dv.teaching(frame, 1, Unit("user", max_bins=2))
+    asked = {"early": [1, 2, 3], "late": [4, 5, 6], "first": [1], "all": None}
+    truth = [int(frame.month.isin(months or range(1, 7)).sum()) for months in asked.values()]
+    counts = lesson.draw(months(6), dv.Queries(100, queries=asked))
+    found = counts.to_frame(profile=lesson.draw(PROFILE(months(6)), dv.Dense(100, clamp=False)))
+    assert found["query"].tolist() == list(asked)
+    assert (found.low <= truth).all() and (truth <= found.high).all() and (truth <= found.high_all).all()
+    assert found.low[3] == found.high[3] == len(frame) and found.high[2] < len(frame)
+
+
+def test_a_list_that_shows_some_bins_has_a_row_for_each_of_these() -> None:
+    frame = stays(600, 3)
+    lesson = dv.teaching(frame, 1, Unit("user", max_bins=2))
+    counts = lesson.draw(months(6), dv.Stability(2, delta="1e-6"))
+    profile = lesson.draw(PROFILE(months(6)), dv.Dense(2, clamp=False))
+    found, plain = counts.to_frame(profile=profile), counts.to_frame()
+    assert found.bin.tolist() == plain.bin.tolist() and len(plain) == 3
+    assert (found.low <= frame.groupby("month").size().to_numpy()).all()
+    assert (found.high >= frame.groupby("month").size().to_numpy()).all()

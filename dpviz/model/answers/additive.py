@@ -79,6 +79,9 @@ class AdditiveCounts(Answer):
     def total_points(self, reading: Reading, beside: Sequence[Any] | None = None) -> Sequence[Any]:
         return self.all_points(reading)
 
+    def bins_behind(self, reading: Reading, query: Query) -> tuple[int, ...]:
+        return (query.size,)
+
     def label(self, reading: Reading, point: Any) -> str:
         named: str = reading.question.domain.name(point)
         return named

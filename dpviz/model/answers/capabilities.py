@@ -207,6 +207,11 @@ class LinearQueries(Refusing):
         """A point of a sum in words."""
         self._refuse_sums()
 
+    def bins_behind(self, reading: Reading, query: Query) -> tuple[int, ...]:
+        """How many bins of the question the points of a query add up: of each set of points in which no bin comes
+        twice."""
+        self._refuse_sums()
+
     def weighted_sum(self, reading: Reading, query: Query, reader: str = "") -> Fraction | Enclosed:
         """The sum of the values of a query's points, times their weights, exactly. Free.
 

@@ -371,6 +371,16 @@ class MarginalTables(AdditiveCounts):
         at = located(self.tables, int(beside[0]))[0] if beside else 0
         return range(self.tables.starts[at], self.tables.starts[at + 1])
 
+    def bins_behind(self, reading: Reading, query: Query) -> tuple[int, ...]:
+        """A cell adds up all bins with its labels, in which the columns of no other table differ. Tables count each bin
+        once more."""
+        bins: dict[int, int] = {}
+        for points, _ in query.parts:
+            for point in points:
+                at = located(self.tables, int(point))[0]
+                bins[at] = bins.get(at, 0) + reading.question.domain.size // self.tables.cells[at]
+        return tuple(bins.values()) or (0,)
+
     def table_row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
         """The cells of the table of these points that have a label in some of its columns: {"sex": "female"}."""
         if not isinstance(label, Mapping) or not label:
