@@ -101,6 +101,14 @@ class ClosedCounts:
                 "a profile is about one domain, one filter and one unit, those of the counts",
                 "release a profile of the same bins with the same filter",
             )
+        for subject in (counts, profile):
+            subject.answer.all_points(subject.reading)  # refuses what has no values that add up
+        if profile.answer.noun != "bin":
+            raise ParameterError.of(
+                f"counts of {profile.answer.noun}s",
+                "ends are closed by a count for each class of a profile",
+                "release the profile with a mechanism that keeps classes apart, such as dv.Dense or dv.Tree",
+            )
         self.kept, self.size = unit.max_bins, question.domain.size
         self.over, self.order = made.over, order
         named = made.over if made.over is not None else asked.domain.size - 1 if asked.domain.size < self.size else None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import dpviz as dv
-from dpviz.errors import ParameterError
+from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.model.closing import AFTER, CHOSEN, ClosedCounts
 from dpviz.model.derived import Derived
 from dpviz.model.question import Question
@@ -314,3 +314,14 @@ def test_a_list_that_shows_some_bins_has_a_row_for_each_of_these() -> None:
     assert found.bin.tolist() == plain.bin.tolist() and len(plain) == 3
     assert (found.low <= frame.groupby("month").size().to_numpy()).all()
     assert (found.high >= frame.groupby("month").size().to_numpy()).all()
+
+
+def test_a_sorted_profile_closes_nothing_for_it_does_not_say_which_class_has_which_number() -> None:
+    """All users are in most bins: read as the first classes, the ranks would say that nothing is lost."""
+    frame, bins = pd.DataFrame([(f"u{user}", month) for user in range(99) for month in range(1, 7)]), months(6)
+    lesson = dv.teaching(frame.set_axis(["user", "month"], axis=1), 1, Unit("user", max_bins=3))
+    counts, profile = lesson.draw(bins, dv.Dense(20)), lesson.draw(PROFILE(bins), dv.Sorted(20))
+    with pytest.raises(ParameterError, match="a count for each class"):
+        counts.closed_by(profile)
+    with pytest.raises(ReleaseFormat, match="add up"):
+        lesson.draw(bins, dv.KeyCount(20)).closed_by(lesson.draw(PROFILE(bins), dv.Dense(20)))
