@@ -290,6 +290,17 @@ class UnitProfile:
     profiled: Domain
     over: int | None = None
 
+    def classes(self, most: int = 0) -> Domain | None:
+        """The classes up to this number of bins, and one for more where there can be more; or the one of all above the
+        limit. None where there are none."""
+        size, column = self.profiled.size if self.profiled.declared else None, noun_of_bins(self.profiled)
+        if self.over is not None:
+            fits = size is not None and 0 < self.over < size
+            return Domain.intervals([self.over + 1, size + 1], column=column) if fits else None  # type: ignore[operator]
+        if most < 1 or (size is not None and most > size):
+            return None
+        return Domain.integers(1, most, column=column, overflow=size is None or most < size)
+
     @property
     def columns(self) -> tuple[str, ...]:
         return self.profiled.columns

@@ -197,6 +197,15 @@ class Question(metaclass=NamedClass):
             raise DomainError.of(
                 self.domain.text, "the classes of a profile are numbers of bins", "use Question.contribution_profile"
             )
+        made, size = self.aggregate, self.domain.size
+        assert isinstance(made, UnitProfile)
+        known = [made.classes(most) for most in (size, size - 1)] if made.over is None else [made.classes()]
+        if self.domain not in known:
+            raise DomainError.of(
+                self.domain.text,
+                "the classes of a profile are 1, 2, … bins, or all above one limit",
+                "use Question.contribution_profile",
+            )
 
     def _check_parts(self, by: Partition | NamedParts) -> None:
         if not self.aggregate.additive:
@@ -417,8 +426,8 @@ class Question(metaclass=NamedClass):
                     "units over a limit are counted where the limit is below the number of declared bins",
                     "give a smaller limit, or declare the bins",
                 )
-            classes = Domain.intervals([limit + 1, size + 1], column=noun_of_bins(bins))
-            return cls(classes, filters, UnitProfile(bins, limit))
+            over_limit = UnitProfile(bins, limit)
+            return cls(over_limit.classes(), filters, over_limit)  # type: ignore[arg-type]
         if most is None and (size is None or size > MOST_CLASSES):
             raise ParameterError.of(
                 bins.size_text,
@@ -426,8 +435,8 @@ class Question(metaclass=NamedClass):
                 "give most=, above which all numbers of bins are one class",
             )
         last = whole(size if most is None else most, "most", most=size)
-        column, more = noun_of_bins(bins), size is None or last < size
-        return cls(Domain.integers(1, last, column=column, overflow=more), filters, UnitProfile(bins))
+        made = UnitProfile(bins)
+        return cls(made.classes(last), filters, made)  # type: ignore[arg-type]
 
     @property
     def of_rows(self) -> Question:

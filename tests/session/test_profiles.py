@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.errors import DpvizError, ParameterError
+from dpviz.errors import DomainError, DpvizError, ParameterError
+from dpviz.model.aggregate import UnitProfile
 from dpviz.model.limited import Limited
 from dpviz.model.question import Question
 from dpviz.privacy import Unit
@@ -177,3 +179,22 @@ def test_sub_sessions_and_fixed_lists_refuse_a_profile_before_anything_is_charge
     with pytest.raises(ParameterError, match="release the profile by itself"):
         sub.ask(PROFILE, 1)
     assert sub.left == left
+
+
+def test_the_classes_of_a_profile_are_those_that_its_words_and_its_ends_take_for_granted() -> None:
+    months = dv.Domain.integers(1, 12, column="month")
+    keys = dv.Domain.keys(column="month")
+    for asked, given in ((months, {}), (months, {"most": 3}), (months, {"most": 11}), (months, {"over": 4}), (keys, {"most": 1})):  # fmt: skip
+        made = Question.contribution_profile(asked, **given)  # type: ignore[arg-type]
+        assert Question.from_json(made.to_json()) == made
+    plain, over = Question.contribution_profile(months), Question.contribution_profile(months, over=4)
+    for question, domain in (
+        (plain, dv.Domain.integers(3, 12, column="months")),
+        (plain, dv.Domain.integers(1, 13, column="months")),
+        (over, dv.Domain.intervals([6, 13], column="months")),
+        (over, plain.domain),
+    ):
+        with pytest.raises(DomainError, match="the classes of a profile"):
+            replace(question, domain=domain)
+    with pytest.raises(DomainError, match="the classes of a profile"):
+        Question(dv.Domain.intervals([1, 13], column="months"), {}, UnitProfile(months, 0))
