@@ -316,14 +316,30 @@ class Units(NamedTuple):
 def _units(decay: Decay) -> Units:
     """So fine that rounding takes away no digit of a rate which its enclosure has."""
     rate = rate_bounds(decay)
-    if rate[0] < FLATTEST:
+    check_flatness(rate[0])
+    bits = PRECISION + 32 + int(1 / rate[0]).bit_length()
+    return Units(bits, _outward(rate, bits), _outward(_log_one_plus(decay, PRECISION), bits))
+
+
+def check_flatness(rate: Fraction) -> None:
+    """Refuse noise that is flatter than any that can be drawn: its enclosures tell no error.
+
+    Parameters
+    ----------
+    rate : Fraction
+        The least that -ln(decay) may be.
+
+    Raises
+    ------
+    ParameterError
+        If it is below 2^-64.
+    """
+    if rate < FLATTEST:
         raise ParameterError.of(
-            f"a decay of 1 - 2^-{int(1 / rate[0]).bit_length() - 1}",
+            f"a decay of 1 - 2^-{int(1 / rate).bit_length() - 1}",
             "noise has errors that can be told where it decays by at least 2^-64 from one whole number to the next",
             "raise epsilon; where a file says so, get it again from whoever made it: it was altered",
         )
-    bits = PRECISION + 32 + int(1 / rate[0]).bit_length()
-    return Units(bits, _outward(rate, bits), _outward(_log_one_plus(decay, PRECISION), bits))
 
 
 def _outward(enclosure: Enclosure, bits: int) -> tuple[int, int]:

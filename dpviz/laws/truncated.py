@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpviz.exact import Decay, Enclosure, decide, log_bounds
-from dpviz.laws.geometric import PRECISION
+from dpviz.laws.geometric import PRECISION, check_flatness
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class TruncatedGeometric:
 
     @cached_property
     def _whole(self) -> Enclosure:
+        check_flatness(self.rate)
         return self._total(PRECISION)
 
     @cached_property

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
+from dpviz.laws.first_guesses import reach_near, threshold_near
 from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, least_passing
@@ -23,9 +24,7 @@ from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
 from dpviz.privacy.unknown_keys import (
     Filled,
-    reach_near,
     shown_at_most,
-    threshold_near,
     truncated_at_most,
 )
 

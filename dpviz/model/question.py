@@ -24,7 +24,6 @@ from dpviz.model.aggregate import (
     UnitProfile,
     aggregate_from_json,
     is_aggregate,
-    noun_of_bins,
 )
 from dpviz.model.domain import Domain, category_text, column_name, is_domain, limit, quoted
 from dpviz.model.partition import MOST_PARTS, Partition

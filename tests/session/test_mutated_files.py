@@ -32,6 +32,7 @@ MECHANISMS: dict[str, tuple[Any, Any]] = {
     "Compact": (BINS, dv.Compact("1/2")),
     "Tree": (BINS, dv.Tree("1/2", branching=2, levels="2,1,1", root="public")),
     "Stability": (BINS, dv.Stability("1/2", delta="1e-6")),
+    "whole Stability": (BINS, dv.Stability("1/2", delta="1e-6", variant="paper")),
     "TopK": (ITEMS, dv.TopK(k=2, epsilon=2, delta="1e-6")),
     "TopKSet": (ITEMS, dv.TopKSet(k=2, epsilon=2, delta="1e-6")),
     "TopKLaplace": (ITEMS, dv.TopKLaplace(k=2, epsilon=2, delta="1e-6")),
@@ -135,7 +136,7 @@ FLAT = "1/" + "9" * 3_000
 
 @pytest.mark.parametrize(
     ("name", "part", "field"),
-    [("PureSparse", "decay", "exp"), ("Stability", "noise", "exponent")],
+    [("PureSparse", "decay", "exp"), ("Stability", "noise", "exponent"), ("whole Stability", "noise", "exponent")],
 )
 def test_errors_of_noise_flatter_than_any_that_can_be_drawn_are_refused(
     name: str, part: str, field: str, tmp_path: Path
