@@ -184,7 +184,8 @@ def test_sub_sessions_and_fixed_lists_refuse_a_profile_before_anything_is_charge
 def test_the_classes_of_a_profile_are_those_that_its_words_and_its_ends_take_for_granted() -> None:
     months = dv.Domain.integers(1, 12, column="month")
     keys = dv.Domain.keys(column="month")
-    for asked, given in ((months, {}), (months, {"most": 3}), (months, {"most": 11}), (months, {"over": 4}), (keys, {"most": 1})):  # fmt: skip
+    cases = ((months, {}), (months, {"most": 3}), (months, {"most": 11}), (months, {"over": 4}), (keys, {"most": 1}))
+    for asked, given in cases:
         made = Question.contribution_profile(asked, **given)  # type: ignore[arg-type]
         assert Question.from_json(made.to_json()) == made
     plain, over = Question.contribution_profile(months), Question.contribution_profile(months, over=4)
