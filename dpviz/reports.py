@@ -566,14 +566,19 @@ def _call(recipe: Recipe) -> str:
         return ""
 
 
+def _limited(releases: list[Release]) -> list[Release]:
+    """The answers that limits apply to: all but profiles, which count each unit in its class, before any limit."""
+    return [release for release in releases if release.question.aggregate.profiled is None]
+
+
 def _limits_agree(releases: list[Release]) -> bool:
     """Whether all answers were counted within the same limits."""
-    return len({release.unit.limits for release in releases}) < 2
+    return len({release.unit.limits for release in _limited(releases)}) < 2
 
 
 def _counted_of(unit: Unit, releases: list[Release]) -> str:
     """The part of one unit that counts, in one sentence; a sentence for each set of limits where there are several."""
-    units = dict.fromkeys(release.unit for release in releases) or [unit]
+    units = dict.fromkeys(release.unit for release in _limited(releases)) or [unit]
     said = [f"{_bins(one)} counted, and {one.max_per_bin:,} in each{_records(one)}" for one in units]
     return f"Per {unit.noun} {' in some answers, and '.join(said)}{' in others' * (len(said) > 1)}."
 

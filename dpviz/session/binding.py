@@ -75,7 +75,7 @@ def bind_ways(
 ) -> Ways:
     """The question about each part, every way to pay for it bound or refused; the one that was asked for alone, where
     one was."""
-    asked, unit = asked_of(unit, question, where, limits)
+    asked, within = asked_of(unit, question, where, limits)
     if asked.by is not None:
         raise ParameterError.of("by", "this question has its parts already", "give by= in one place")
     if way is not None and way not in WAYS:
@@ -83,14 +83,25 @@ def bind_ways(
             as_given(way), f"parts are answered {', '.join(WAYS)}", "leave way out: the plan names the best one"
         )
     _known(mechanism)
-    found = ways(mechanism, replace(asked, by=parts(by)), unit)
-    checked = {name: _checked(source, bound) for name, bound in found.items()}
+    found = ways(mechanism, replace(asked, by=parts(by)), within)
+    checked = {name: _checked(source, _kept_to(bound, within, unit)) for name, bound in found.items()}
     if way is None:
         return checked
     only = checked[way]
     if isinstance(only, ParameterError):
         raise only
     return {way: only}
+
+
+def _kept_to(found: Bound | ParameterError, within: Unit, unit: Unit) -> Bound | ParameterError:
+    """A way under these limits. A sub-session would be asked within those of the unit, so it is no way to others."""
+    if isinstance(found, ParameterError) or not found.subsession_calls or within == unit:
+        return found
+    return ParameterError.of(
+        within.limits.besides(unit.limits).text,
+        "a sub-session answers within the limits of the unit",
+        "take another way, or leave the limits out",
+    )
 
 
 def _checked(source: Source, found: Bound | ParameterError) -> Bound | ParameterError:

@@ -281,3 +281,26 @@ def test_a_ledger_of_the_unit_alone_is_written_as_before(tmp_path: Path) -> None
     held.release(MONTHS, dv.Dense(1))
     body = Ledger.read(tmp_path / "x.ledger").entry(1).body
     assert set(body) == {"question", "question_text", "question_id", "mechanism", "mode", "user_key", "price"}
+
+
+def test_a_sub_session_is_no_way_to_limits_of_a_question_for_it_is_asked_within_those_of_the_unit(
+    tmp_path: Path,
+) -> None:
+    held, asked = session(tmp_path), dv.TopK(k=2, kbar=12, epsilon=3, delta="1e-6")
+    own = held.plan(MONTHS, asked, by=HALVES, limits=dv.Limits(max_bins=2)).taking("sub-session")
+    assert own.bound.unit == UNIT and own.bound.subsession_calls
+    wide = held.plan(MONTHS, asked, by=HALVES, limits=WIDE)
+    assert wide.bound.unit.max_bins == 12
+    with pytest.raises(ParameterError, match="within the limits of the unit"):
+        wide.taking("sub-session")
+    with pytest.raises(ParameterError, match="within the limits of the unit"):
+        held.release(MONTHS, asked, by=HALVES, limits=WIDE, way="sub-session")
+    assert not held.ledger.entries()
+
+
+def test_a_report_of_counts_and_a_profile_says_the_limits_of_the_counts_alone(tmp_path: Path) -> None:
+    held = session(tmp_path)
+    profile = held.release(Question.contribution_profile(MONTHS), dv.Dense(1))
+    data = pages.data(dv.report([held.release(MONTHS, dv.Dense(1)), profile], tmp_path / "x.html"))
+    assert "Per user at most 2 bins counted, and 1 in each." in data["caveats"]
+    assert data["totals"]["unit"] == UNIT.text
