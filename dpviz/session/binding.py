@@ -97,11 +97,13 @@ def _kept_to(found: Bound | ParameterError, within: Unit, unit: Unit) -> Bound |
     """A way under these limits. A sub-session would be asked within those of the unit, so it is no way to others."""
     if isinstance(found, ParameterError) or not found.subsession_calls or within == unit:
         return found
-    return ParameterError.of(
+    refused = ParameterError.of(
         within.limits.besides(unit.limits).text,
         "a sub-session answers within the limits of the unit",
         "take another way, or leave the limits out",
     )
+    assert isinstance(refused, ParameterError)
+    return refused
 
 
 def _checked(source: Source, found: Bound | ParameterError) -> Bound | ParameterError:
