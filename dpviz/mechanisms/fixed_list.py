@@ -159,7 +159,7 @@ class LinesLeft:
 class ListPrices:
     """A list, priced by each rule that holds for it.
 
-    total   (epsilon, delta) of each line, added up
+    total   (epsilon, delta) of each line, added up; no price at a delta below that, as Gaussian lines allow
     exact   the exact composition, at the delta of the list
     rho     the sum in zero-concentrated DP; None where a line has a delta of its own
     """
@@ -347,8 +347,8 @@ class FixedList(Parameters):
 
     def _paid(self, unit: Unit) -> LinesPaid:
         priced = self.price_by_rule(unit)
-        by_sum = priced.total.epsilon <= priced.exact.epsilon
-        loss = priced.total if by_sum else priced.exact
+        by_sum = priced.total.epsilon <= priced.exact.epsilon and priced.total.delta <= self.delta
+        loss = payable(priced.total if by_sum else priced.exact)  # as the entry says it, which each line repeats
         if loss.epsilon > LARGEST_EPSILON:
             rule = f"a sub-session costs an epsilon of at most {LARGEST_EPSILON:,}"
             raise ParameterError.of(text(loss.epsilon), rule, "give each line less, or leave some out")
@@ -668,7 +668,7 @@ def _priced(written: str, delta: Fraction, unit: Unit) -> ListPrices:
     pure = all(isinstance(bound.price.loss, PureDP) or bound.price.is_gaussian for bound in bounds)
     rho = sum((pure_rho_of(bound.price) for bound in bounds), Fraction(0)) if pure else None
     exact = compose_fixed(Counter(bound.dominating_pair for bound in bounds), delta)
-    return ListPrices(ApproxDP(epsilon, min(own, delta)), exact, rho)
+    return ListPrices(ApproxDP(epsilon, own), exact, rho)
 
 
 # ---------------------------------------------------------------- one line

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import threading
 import warnings
 from dataclasses import replace
@@ -130,6 +132,33 @@ def test_a_list_never_costs_more_than_its_sum() -> None:
     assert (
         FixedList.use_from_parameters(few.typical(Unit())[1].mechanism.parameters()) == few.typical(Unit())[1].mechanism
     )
+
+
+@pytest.mark.parametrize(("many", "delta"), [(1, "1e-12"), (1, "1e-7"), (2, "1e-16")])
+def test_the_sum_is_no_price_at_a_delta_below_those_of_its_lines(many: int, delta: str) -> None:
+    """Gaussian lines lose more than their epsilons add up to with a chance that is theirs, not that of the list."""
+    made = lines(many, "1", base="gaussian", delta="1e-6")
+    variance = made[0][1].bind(made[0][0], Unit()).law.noise.variance
+    of = FixedList(made, delta)
+    price = of.price(Unit())
+    assert price.epsilon > many and price.rule.startswith("exact"), "nearly right: the sum, at the smaller delta"
+    assert price.loss.delta == Fraction(delta) < of.price_by_rule(Unit()).total.delta == many * MILLIONTH  # type: ignore[union-attr]
+    # literally: (epsilon, delta) of independent noise z that is moved by 1 each
+    odds = {z: math.exp(-z * z / (2 * float(variance))) for z in range(-60, 61)}
+    whole, lost = sum(odds.values()), 0.0
+    for moved in itertools.product(odds, repeat=many):
+        loss = sum(1 - 2 * z for z in moved) / (2 * float(variance))
+        chance = math.prod(odds[z] / whole for z in moved)
+        lost += chance * max(0.0, -math.expm1(float(price.epsilon) - loss))
+    assert 0.99 * float(delta) < lost <= float(delta) * (1 + 1e-9)
+
+
+def test_a_delta_off_the_grid_is_rounded_up_once_and_its_lines_are_drawn(tmp_path: Path) -> None:
+    it, made, delta = session(tmp_path), lines(), Fraction(1, 53 * 10**6)
+    batch = it.batch(made, delta=delta)
+    assert delta < batch.price.loss.delta < delta + Fraction(1, 10**30)  # type: ignore[union-attr]
+    first = batch.ask(*made[0])
+    assert it.ledger.verify() and session(tmp_path).batch(made, delta=delta).ask(*made[0]) == first
 
 
 def test_the_plan_compares_the_sum_zcdp_and_the_exact_price(tmp_path: Path) -> None:
