@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -77,14 +78,15 @@ class SubSession:
         try:
             opened = entry.body["mechanism"]
             self._parameters = opening(opened["name"], opened["parameters"])
-            price, fine = self.price, entry.body["price"].get("fine")
-            same = any(price_json(price, rule).get("fine") == fine for rule in CONVERSIONS)
+            price, paid = self.price, entry.body["price"]
+            same = any(_same_price(price_json(price, rule), paid) for rule in CONVERSIONS)
         except UNREADABLE as refused:
             raise _unopenable(entry, reason(refused)) from None
         if not same:
             raise _unopenable(
                 entry,
-                "a sub-session keeps the step and the deltas it was opened with, and this dpviz would take others",
+                "a sub-session keeps the step and the deltas it was opened with, and its price; this dpviz would take "
+                "others",
             )
 
     # ------------------------------------------------------------ what anybody may know
@@ -512,6 +514,12 @@ class Reservation:
             "user_key": self.user_key,
             "price": {"text": use.reserved},
         }
+
+
+def _same_price(today: Mapping[str, Any], paid: Mapping[str, Any]) -> bool:
+    """Whether a price is the one that an entry paid; that of a fixed list follows from the laws of its lines, too."""
+    amounts = all(Fraction(today[part]) == Fraction(paid[part]) for part in ("epsilon", "delta"))
+    return amounts and today.get("fine") == paid.get("fine")
 
 
 def _use(paid: PaymentOutcome) -> int:

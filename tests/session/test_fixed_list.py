@@ -393,6 +393,29 @@ def test_a_ledger_that_was_charged_less_than_its_list_costs_is_refused(
         session(tmp_path).ledger.verify()
 
 
+@pytest.mark.parametrize("more", [Fraction(1, 100), Fraction(-1, 100)])
+def test_a_list_that_would_cost_something_else_today_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Fraction
+) -> None:
+    """As by a later dpviz that calibrates the noise of a line otherwise: no line is drawn at a price not paid."""
+    made = lines()
+    session(tmp_path).batch(made, delta="1e-6").ask(*made[0])
+    honest = mechanisms.fixed_list._priced  # type: ignore[attr-defined]
+
+    def later(*given: Any) -> Any:
+        priced = honest(*given)
+        return replace(priced, exact=replace(priced.exact, epsilon=priced.exact.epsilon + more))
+
+    monkeypatch.setattr(mechanisms.fixed_list, "_priced", later)  # type: ignore[attr-defined]
+    it = session(tmp_path)
+    head = it.ledger.head()
+    with pytest.raises(DpvizError, match="it stays paid for"):
+        it.batch(made, delta="1e-6")
+    with pytest.warns(Unread, match="it stays paid for"):
+        assert it.sub_sessions == {}
+    assert it.ledger.head() == head and it.release(CITIES, dv.Dense("1/2")).number == 2
+
+
 def test_a_list_of_many_lines_is_planned_opened_and_drawn(tmp_path: Path) -> None:
     it = session(tmp_path, epsilon="20")
     made = lines(300, "1/20")
