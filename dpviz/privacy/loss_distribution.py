@@ -18,7 +18,7 @@ are those of whole numbers. A loss that is moved to a coarser lattice is rounded
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -45,6 +45,9 @@ MOST_LOSSES: Final = 1 << 16
 
 NOTHING: Final = 1 << 40
 """The mass of the ends of a long lattice that are put together, in 2**-places."""
+
+MOST_APART: Final = 8
+"""The most kinds of steps without a common unit of their losses: each costs a product of long lattices."""
 
 MOST_BLOCKS: Final = 1 << 12
 """Of one count that moves by more, several losses are one."""
@@ -382,7 +385,8 @@ def compose_fixed(steps: Listed, delta: Fraction) -> ApproxDP:
     Raises
     ------
     ParameterError
-        If delta is outside its range, or does not cover the deltas of the steps themselves.
+        If delta is outside its range, or does not cover the deltas of the steps themselves; or if many steps have
+        losses that share no unit.
 
     Notes
     -----
@@ -490,10 +494,27 @@ def _composed(tally: tuple[tuple[DominatingPair, int], ...], places: int) -> Los
     parts = sorted(
         (step.loss_lattice(places).added_up(times) for step, times in tally), key=lambda part: len(part.masses)
     )
+    _check_units(parts)
     found = parts[0]
     for part in parts[1:]:
         found = found.added_to(part)
     return found
+
+
+def _check_units(parts: Sequence[LossLattice]) -> None:
+    """Refuse many lattices without a common unit. Raises ParameterError."""
+    units = {part.unit for part in parts}
+    if len(units) <= MOST_APART:
+        return
+    below = lcm(*(unit.denominator for unit in units))
+    fine = Fraction(gcd(*(int(unit * below) for unit in units)), below)
+    length = sum((len(part.masses) - 1) * part.unit for part in parts)
+    if length > 4 * MOST_LOSSES * fine:
+        raise ParameterError.of(
+            f"{len(units):,} of them",
+            f"a list is composed exactly where its different ε are multiples of one step, or {MOST_APART} at most",
+            "give more lines the same ε, or an ε with a short common denominator, such as hundredths",
+        )
 
 
 # ---------------------------------------------------------------- epsilon and delta of a distribution

@@ -20,6 +20,7 @@ from dpviz.privacy import loss_distribution
 from dpviz.privacy.discrete_gaussian import Shifts, calibrate, epsilon_of
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.loss_distribution import (
+    MOST_APART,
     STEP,
     DominatingPair,
     GaussianMoves,
@@ -425,3 +426,15 @@ def merged(law: Literal) -> Literal:
         one, other = found.get(loss, (0, 0))
         found[loss] = one + p, other + q
     return list(found.values())
+
+
+def test_many_losses_without_a_common_unit_are_refused_and_those_with_one_are_not() -> None:
+    """Each further one costs a product of long lattices: a list of a thousand would take minutes to plan."""
+    apart = [RandomisedResponse(Fraction(1, 300 + at)) for at in range(100)]
+    with pytest.raises(ParameterError, match="composed exactly where its different ε are multiples of one step"):
+        compose_fixed(apart, Fraction(1, 10**6))
+    assert compose_fixed(apart[:MOST_APART], Fraction(1, 10**6)).epsilon < sum(
+        one.epsilon for one in apart[:MOST_APART]
+    )
+    together = [RandomisedResponse(Fraction(100 + at, 1000)) for at in range(100)]
+    assert compose_fixed(together, Fraction(1, 10**6)).epsilon < sum(one.epsilon for one in together)
