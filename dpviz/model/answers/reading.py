@@ -241,7 +241,7 @@ def _array_of(stored: Any) -> NDArray[Any]:
     if not isinstance(encoded, str) or kind not in STORED_TYPES or not whole:
         raise refusal
     try:
-        content = base64.b64decode(encoded, validate=True)
+        content = binascii.a2b_base64(encoded, strict_mode=True)  # as base64.b64decode, without a copy of the text
         array: NDArray[Any] = np.frombuffer(content, dtype=kind).reshape(shape)
     except (binascii.Error, ValueError):
         raise refusal from None
