@@ -116,7 +116,7 @@ PARTS: tuple[Any, ...] = (
     {"one": {"month": [1]}, "others": {"month": dv.Between(low=2)}},
 )
 LISTS: tuple[Any, ...] = (
-    [(WORDS, dv.Dense(Fraction(1, parts))) for parts in range(10, 40)],
+    [(WORDS, dv.Dense(Fraction(parts, 1000))) for parts in range(70, 100)],
     [("word", dv.Stability("1/9", "1e-9")), ("word", dv.TopK(2, 3, "1/9", "1e-9")), (MONTHS, dv.Tree("1/7"))],
 )
 STEPS = (Fraction(1, 100), 1, 5)

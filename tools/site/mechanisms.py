@@ -213,7 +213,7 @@ sub.ask("destination", dv.TopK(10, 50, epsilon="1", delta="1e-6"), part="0 to be
     + """
 times = dv.Domain.intervals([month * 43_800 for month in range(13)], column="scheduled_minute")
 lines = [(dv.Question(times, {"destination": key}), dv.Dense("1/10")) for key in ("ATL", "LAX", "ORD", "MIA", "BOS")]
-lines += [(times, dv.Dense(f"1/{parts}")) for parts in range(10, 40)]
+lines += [(times, dv.Dense(f"{parts}/1000")) for parts in range(70, 100)]
 batch = session.batch(lines, delta="1e-7")                                                    # paid once
 batch.ask(*lines[0])
 """,
