@@ -133,7 +133,8 @@ def _written(column: Any, order: NDArray[np.int64]) -> NDArray[np.uint8]:
         if first + PIECE < len(order):
             lines[at] = ord(BREAK)
             at += 1
-    _give_back()
+    if len(order) > PIECE:  # a short answer leaves little, and looking for it takes time in a large process
+        _give_back()
     return lines[:at]
 
 
