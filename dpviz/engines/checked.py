@@ -57,5 +57,9 @@ def possible(count: int, question: Question) -> bool:
 
 def all_possible(counts: NDArray[Any], question: Question) -> bool:
     """Whether bins that are not empty may have these counts, or these totals in steps."""
-    ends = (int(counts.min()), int(counts.max())) if len(counts) else ()
-    return all(possible(end, question) for end in ends) and not (ends and ends[0] < 0 and not counts.all())
+    if not len(counts):
+        return True
+    if counts.dtype == np.int64 and not question.aggregate.signed:
+        return int(counts.min()) >= 1  # 64 bits hold none above LARGEST
+    ends = int(counts.min()), int(counts.max())
+    return all(possible(end, question) for end in ends) and not (ends[0] < 0 and not counts.all())

@@ -12,7 +12,7 @@ import pyarrow.compute  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, withhold_errors
-from dpviz.engines.checked import all_possible, counted, counts_of
+from dpviz.engines.checked import LARGEST, all_possible, counted, counts_of
 from dpviz.engines.queries import Engine, Piece, each
 from dpviz.engines.reading import WIDE
 from dpviz.engines.text_order import text_order
@@ -172,9 +172,20 @@ def _batch(held: Hidden[Piece], question: Question) -> Batch | None:
         known = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
         return TextBatch(column, counts) if known and not column.null_count and _led(column, domain) else None
     numbers = _whole_numbers(column) if pyarrow.types.is_integer(column.type) else _wide_numbers(column)
-    if numbers is None or (len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < question.bins):
+    if numbers is None or not _all_bins(numbers, question.bins):
         return None
+    # A bin is not below 0: the same 64 bits unsigned are the same number, without a copy.
+    numbers = numbers.view(np.uint64) if numbers.dtype == np.int64 else numbers
     return Batch(numbers.astype(_kept_as(question), copy=False), counts)
+
+
+def _all_bins(numbers: NDArray[Any], bins: int) -> bool:
+    """Whether each number is that of a bin."""
+    if not len(numbers):
+        return True
+    if numbers.dtype == np.int64 and bins <= LARGEST:
+        return int(numbers.view(np.uint64).max()) < bins  # unsigned, a number below 0 lies above LARGEST
+    return 0 <= int(numbers.min()) <= int(numbers.max()) < bins
 
 
 def _led(column: Any, domain: Domain) -> bool:

@@ -467,8 +467,8 @@ class StreamedContest:
         self._met += len(labels)
         places = self._marks.find(labels)
         self._empty[places] = False
-        reached = noisy >= self._floor
-        if reached.any():
+        reached = np.flatnonzero(noisy >= self._floor)
+        if reached.size:
             self._kept.append((labels[reached], noisy[reached]))
             self._many += len(self._kept[-1][1])
         if self._many > 2 * self._wanted + PIECE:
@@ -543,14 +543,16 @@ class _Marks:
             self._table[self._slots(labels)] = True
 
     def _slots(self, labels: Labels) -> NDArray[np.int64]:
-        return (labels * SPREAD >> self._shift).astype(np.int64)
+        slots = labels * SPREAD
+        slots >>= self._shift
+        return slots.view(np.int64)
 
     def find(self, others: Labels) -> NDArray[np.intp]:
         """The places of those labels that are among the others."""
         if not len(self._labels):
             return np.zeros(0, dtype=np.intp)
         if self._table is not None:
-            others = others[self._table[self._slots(others)]]
+            others = others[np.flatnonzero(self._table.take(self._slots(others)))]
         places = np.minimum(np.searchsorted(self._labels, others), len(self._labels) - 1)
         found: NDArray[np.intp] = places[self._labels[places] == others]
         return found
