@@ -34,9 +34,6 @@ GUARD = 64
 CROWDED = math.log(4)
 """The logarithm of how many times more bins than wanted a level may bring; beyond, the next higher one comes first."""
 
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number, by which labels are spread over a table. The choice changes no law."""
-
 Chance = Callable[[int], tuple[int, int]]
 """A probability, enclosed: low <= chance * 2**places <= high for any number of places."""
 
@@ -536,16 +533,16 @@ class _Marks:
 
     def __init__(self, labels: Labels) -> None:
         self._labels = labels
-        self._shift = np.uint64(64 - min(24, max(10, (16 * len(labels)).bit_length())))
+        size = 1 << min(24, max(10, (16 * len(labels)).bit_length()))
+        self._last = np.uint64(size - 1)
         self._table: NDArray[np.bool_] | None = None
         if labels.dtype == np.uint64:
-            self._table = np.zeros(1 << (64 - int(self._shift)), dtype=np.bool_)
+            self._table = np.zeros(size, dtype=np.bool_)
             self._table[self._slots(labels)] = True
 
     def _slots(self, labels: Labels) -> NDArray[np.int64]:
-        slots = labels * SPREAD
-        slots >>= self._shift
-        return slots.view(np.int64)
+        # Marks are a uniform set, so their last bits lie as evenly as any hash would put them.
+        return (labels & self._last).view(np.int64)
 
     def find(self, others: Labels) -> NDArray[np.intp]:
         """The places of those labels that are among the others."""
