@@ -607,15 +607,20 @@ class ArrowTexts(ColumnReading):
 
     def _read(self, distinct: Any) -> Listed:
         """Different texts, one a row; perhaps a missing one."""
-        import pyarrow.compute as pc
+        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+        from dpviz.engines.text_order import text_order
 
         if self.kind != "text":
             return listed(distinct.to_numpy(zero_copy_only=False), self.kind)
-        order = pc.sort_indices(distinct)  # by bytes of UTF-8, which is by code points; a missing one is the last
-        order = order[: len(order) - distinct.null_count]
+        places = np.flatnonzero(distinct.is_valid().to_numpy(zero_copy_only=False))
+        texts = distinct.drop_null().cast(pa.large_string())
+        order = text_order(texts)  # by code points
+        if order is None:
+            raise ArithmeticError("a text comes twice among different ones")
         codes = np.full(len(distinct), NONE, dtype=np.int64)
-        codes[order.to_numpy()] = np.arange(len(order))
-        return Listed(codes, tuple(distinct.take(order).to_pylist()), in_order=True)
+        codes[places[order]] = np.arange(len(order))
+        return Listed(codes, tuple(texts.take(order).to_pylist()), in_order=True)
 
     def assign_bins(self, domain: Domain) -> Bins:
         return self.rows.assign_bins(domain)
