@@ -34,6 +34,7 @@ from dpviz.session import accountant, arithmetic, holding
 from dpviz.session.ledger import Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
+from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
 from dpviz.widgets import carrying, views
 
@@ -338,9 +339,13 @@ def _one_unit(units: list[Unit]) -> Unit | None:
 
 
 def _payments(paid: list[Release]) -> list[Release]:
-    """One release for each payment: the answers of one sub-session were paid together, when it was opened."""
+    """One release for each payment: the answers of one sub-session were paid together, when it was opened, and so were
+    counts and the profile that was bought with them."""
     shared = {(release.dataset, release.number): release for release in paid if release.use is not None}
-    return [*(release for release in paid if release.use is None), *shared.values()]
+    alone = [release for release in paid if release.use is None]
+    with_profile = {(release.number, release.key) for release in alone if release.bought is not None}
+    second = [one.entry_price is not None and (one.number, one.key) in with_profile for one in alone]
+    return [*(one for one, again in zip(alone, second, strict=True) if not again), *shared.values()]
 
 
 def _each(paid: list[Release]) -> list[Release]:
@@ -425,6 +430,9 @@ def _holds(ledger: Ledger, release: Release) -> bool:
     if release.number is None:
         return False
     try:
+        if release.entry_price is not None:
+            profile = from_bytes(ledger.answer(release.number)).profile
+            return profile is not None and profile.to_bytes() == release.to_bytes()
         if release.use is None:
             return ledger.answer(release.number) == release.to_bytes()
         return ledger.use_answer(release.number, release.use) == release.to_bytes()

@@ -15,19 +15,24 @@ each.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import Number, probability
 from dpviz.model.aggregate import UnitProfile
+from dpviz.model.answers import Answer
 from dpviz.model.asking import Subject, among_of, sums_of
-from dpviz.model.between import between
-from dpviz.model.derived import Derived, DerivedTable, marked, told
-from dpviz.model.linear import NONE, Bias, LinearError, Query
+from dpviz.model.between import Enclosed, between
+from dpviz.model.derived import Derived, DerivedTable, Paid, marked, told
+from dpviz.model.limited import Limited
+from dpviz.model.linear import NONE, UNBIASED, Bias, LinearError, Query
+from dpviz.model.question import Question
+from dpviz.model.sum_errors import SumError
+from dpviz.privacy.unit import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +40,19 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 HALF: Final = Fraction(1, 2)
+WHOLE: Final = Fraction(1)
+NOTHING: Final = Query(())
+
+Order: TypeAlias = Literal["together", "counts first", "profile first"]
+"""Which of two answers may have been designed after a look at the other, by the entries that paid for them."""
 
 AFTER: Final = "Bought one after the other: ends are wider than if both had been bought together."
 CHOSEN: Final = "The limit may have been chosen with the profile; the ends allow for that."
 
+
+CHOSEN_BIAS: Final = "biased where the limit was chosen with the profile"
+
+ASKED: Final = "The value estimates the number that was asked, from counts and profile."
 
 CUT: Final = Bias("the value is what was counted within the limit, which may be below what was asked")
 
@@ -49,11 +63,17 @@ class ClosedEnds:
 
     low, high  the ends, both inside; None where nothing bounds the answers themselves
     rule       by which rule they hold
+    value      an estimate of the number that was asked; None where there is only that of the counted one
+    bias       the mean error of that value
+    exact      whether the ends are the least that hold
     """
 
     low: Fraction | None
     high: Fraction | None
     rule: str
+    value: Enclosed | None = None
+    bias: Bias = CUT
+    exact: bool = False
 
     @property
     def low_number(self) -> int | None:
@@ -66,80 +86,112 @@ class ClosedEnds:
         return None if self.high is None else int(self.high)
 
 
+def check_closes(question: Question, limited: Limited, asked: Question, asked_of: Unit) -> None:
+    """Refuse a question and its limits of which a profile closes no ends, and a profile of something else.
+
+    asked, asked_of  the question of the profile, and its unit
+    """
+    made, unit = asked.aggregate, limited.unit
+    if not isinstance(made, UnitProfile):
+        raise ParameterError.of(
+            asked.text, "a profile counts users by their numbers of bins", "release Question.contribution_profile"
+        )
+    kept = check_cut(question, limited)
+    same = made.profiled == question.domain and dict(asked.where) == dict(question.where)
+    if not same or asked_of.protects != unit.protects:
+        raise ParameterError.of(
+            f"{asked.text} / {question.text}",
+            "a profile is about one domain, one filter and one unit, those of the counts",
+            "release a profile of the same bins with the same filter",
+        )
+    _check_limit(kept, asked, made, question.domain.size)
+
+
+def check_cut(question: Question, limited: Limited) -> int:
+    """Refuse a question and its limits of which a profile closes no ends. Returns the limit on bins."""
+    unit = limited.unit
+    plain = question.aggregate.counts and question.by is None and question.part is None
+    if not plain or question.aggregate.profiled is not None or not question.domain.declared:
+        raise ParameterError.of(
+            question.text,
+            "a profile closes the ends of counts of users in declared bins, in all parts together",
+            "ask for counts of declared bins",
+        )
+    if not limited.cuts or unit.max_per_bin != 1 or unit.max_bins is None:
+        raise ParameterError.of(
+            unit.limits.text,
+            "a profile closes ends that a limit on bins leaves open, of users who count once in a bin",
+            "read release.to_frame() where nothing is left out, or take max_bins= with max_per_bin=1",
+        )
+    return unit.max_bins
+
+
+def _check_limit(kept: int, asked: Question, made: UnitProfile, size: int) -> None:
+    """Refuse a profile of which no class tells the users over the limit from the others."""
+    named = made.over if made.over is not None else asked.domain.size - 1 if asked.domain.size < size else None
+    if named is not None and (named > kept if made.over is not None else named < kept):
+        raise ParameterError.of(
+            f"a profile up to {named:,}" if made.over is None else f"a profile over {named:,}",
+            f"users over the limit of {kept:,} are counted by a profile that tells them from the others",
+            "release a profile with a most= of at least the limit, or with over= of the limit",
+        )
+
+
+def check_classes(shape: Answer | type[Answer]) -> None:
+    """Refuse an answer, or a shape of answers, that has no count for each class of a profile."""
+    if shape.noun != "bin":
+        raise ParameterError.of(
+            f"counts of {shape.noun}s",
+            "ends are closed by a count for each class of a profile",
+            "release the profile with a mechanism that keeps classes apart, such as dv.Dense or dv.Tree",
+        )
+
+
 class ClosedCounts:
     """Counts that a limit on bins cuts, and a profile of the users that they are about.
 
     Raises ParameterError where the profile says nothing of these counts, or there is nothing to close.
     """
 
-    def __init__(self, counts: Subject, profile: Subject, order: str, reader: str = "") -> None:
-        """order  "counts first" or "profile first", by their entries; the latter also where that is not known"""
+    def __init__(self, counts: Subject, profile: Subject, order: Order, reader: str = "") -> None:
+        """order  by their entries; "profile first" also where that is not known"""
         self.counts, self.profile, self.reader = counts, profile, reader
-        question, unit = counts.reading.question, counts.reading.unit
-        asked, made = profile.reading.question, profile.reading.question.aggregate
-        if not isinstance(made, UnitProfile):
-            raise ParameterError.of(
-                asked.text, "a profile counts users by their numbers of bins", "release Question.contribution_profile"
-            )
-        plain = question.aggregate.counts and question.by is None and question.part is None
-        if not plain or question.aggregate.profiled is not None or not question.domain.declared:
-            raise ParameterError.of(
-                question.text,
-                "a profile closes the ends of counts of users in declared bins, in all parts together",
-                "ask for counts of declared bins",
-            )
-        if not counts.reading.limited.cuts or unit.max_per_bin != 1 or unit.max_bins is None:
-            raise ParameterError.of(
-                unit.limits.text,
-                "a profile closes ends that a limit on bins leaves open, of users who count once in a bin",
-                "read release.to_frame() where nothing is left out, or take max_bins= with max_per_bin=1",
-            )
-        same = made.profiled == question.domain and dict(asked.where) == dict(question.where)
-        if not same or profile.reading.unit.protects != unit.protects:
-            raise ParameterError.of(
-                f"{asked.text} / {question.text}",
-                "a profile is about one domain, one filter and one unit, those of the counts",
-                "release a profile of the same bins with the same filter",
-            )
+        question, asked = counts.reading.question, profile.reading.question
+        check_closes(question, counts.reading.limited, asked, profile.reading.unit)
         for subject in (counts, profile):
             subject.answer.all_points(subject.reading)  # refuses what has no values that add up
-        if profile.answer.noun != "bin":
-            raise ParameterError.of(
-                f"counts of {profile.answer.noun}s",
-                "ends are closed by a count for each class of a profile",
-                "release the profile with a mechanism that keeps classes apart, such as dv.Dense or dv.Tree",
-            )
+        check_classes(profile.answer)
+        made, unit = asked.aggregate, counts.reading.unit
+        assert isinstance(made, UnitProfile) and unit.max_bins is not None
         self.kept, self.size = unit.max_bins, question.domain.size
         self.over, self.order = made.over, order
-        named = made.over if made.over is not None else asked.domain.size - 1 if asked.domain.size < self.size else None
-        if named is not None and (named > self.kept if made.over is not None else named < self.kept):
-            raise ParameterError.of(
-                f"a profile up to {named:,}" if made.over is None else f"a profile over {named:,}",
-                f"users over the limit of {self.kept:,} are counted by a profile that tells them from the others",
-                "release a profile with a most= of at least the limit, or with over= of the limit",
-            )
 
     @property
     def choices(self) -> int:
         """How many limits could have been chosen with the profile; 1 where none was, or one class is all there is."""
-        return 1 if self.order == "counts first" or self.over is not None else self.size - 1
+        return 1 if self.order != "profile first" or self.over is not None else self.size - 1
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """The facts that a reader of the ends must know, as sentences."""
         unit = self.counts.reading.unit
         limit = self.counts.reading.limited.limit
+        order = () if self.order == "together" else (AFTER,)
         chosen = () if self.choices == 1 else (CHOSEN,)
-        return (f"{limit} Upper ends include {unit.nouns} over the limit, by a profile.", AFTER, *chosen)
+        return (f"{limit} Upper ends include {unit.nouns} over the limit, by a profile.", *order, *chosen)
+
+    def lost_bins(self) -> list[tuple[int, int]]:
+        """How many bins a user of each class loses, at least and at most."""
+        return [(max(0, low - self.kept), max(0, high - self.kept)) for low, high in self._classes()]
 
     def loss(self, *bins: int) -> tuple[Query, Query]:
         """The least and the largest loss in a set of so many bins, as sums of the classes of the profile; in several
         sets, of which each is counted by itself, the sums of theirs."""
         least: list[tuple[range, Fraction]] = []
         most: list[tuple[range, Fraction]] = []
-        for place, (fewest, largest) in enumerate(self._classes()):
-            up = sum(min(max(largest - self.kept, 0), many) for many in bins)
-            low = sum(max(fewest - self.kept - (self.size - many), 0) for many in bins)
+        for place, (fewest, largest) in enumerate(self.lost_bins()):
+            up = sum(min(largest, many) for many in bins)
+            low = sum(max(fewest - (self.size - many), 0) for many in bins)
             most.append((range(place, place + 1), Fraction(up)))
             least.append((range(place, place + 1), Fraction(low)))
         return Query.of(*least), Query.of(*most)
@@ -153,24 +205,113 @@ class ClosedCounts:
             return [(place + 1, place + 1) for place in range(classes)]
         return [*((place + 1, place + 1) for place in range(classes - 1)), (classes, self.size)]
 
+    # ------------------------------------------------------------ one end of one linear query to both
+
+    def estimate(self, counts: Query, classes: Query) -> Enclosed:
+        """A weighted sum of counts and of classes of the profile, as both were released."""
+        one, other = between(self.counts.value(counts, self.reader)), between(self.profile.value(classes, ""))
+        return Enclosed(one.low + other.low, one.high + other.high)
+
+    def errors(self, counts: Query, classes: Query) -> tuple[LinearError, LinearError]:
+        """The error of the counts in such a sum, and that of the profile."""
+        return self.counts.error(counts, self.reader), self.profile.error(classes, "")
+
+    def both(self, counts: Query, classes: Query) -> SumError | None:
+        """The error of such a sum by the law of both noises, where they were bought together; None where it is not
+        known, or the design of one may depend on the noise of the other."""
+        one, other = self.errors(counts, classes)
+        if self.order == "together" and isinstance(one, SumError) and isinstance(other, SumError):
+            return one.plus(other, WHOLE, WHOLE)
+        return None
+
+    def reach(self, counts: Query, classes: Query, side: int, level: Fraction) -> Fraction | None:
+        """The distance of the truth below (side 0) or above such a sum, at most, but for `level` of the time."""
+        one, other = self.errors(counts, classes)
+        if not classes.parts:
+            return _reach(one, level, side)
+        if not counts.parts:
+            return _reach(other, level / self.choices, side)
+        both = self.both(counts, classes)
+        if both is not None:
+            return _reach(both, level, side)
+        return _sum(_reach(one, level * HALF, side), _reach(other, level * HALF / self.choices, side))
+
+    def end(self, counts: Query, classes: Query, side: int, level: Fraction) -> Fraction | None:
+        """The lower (side 0) or the upper end for the true value of such a sum, which fails `level` of the time."""
+        reach, value = self.reach(counts, classes, side, level), self.estimate(counts, classes)
+        return None if reach is None else value.high + reach if side else value.low - reach
+
+    def low_end(self, counts: Query, classes: Query, level: Fraction) -> Fraction | None:
+        """The lower end where the classes are a loss, which is not below 0, whatever the profile says of it."""
+        if self.both(counts, classes) is not None or any(weight < 0 for _, weight in classes.parts):
+            return self.end(counts, classes, 0, level)
+        own = self.end(counts, NOTHING, 0, level * HALF)
+        lost = self.end(NOTHING, classes, 0, level * HALF)
+        return _sum(own, None if lost is None else max(NONE, lost))
+
+    def rule(self, counts: Query, classes: Query) -> str:
+        """By which rule such ends hold."""
+        one, other = (error.rule for error in self.errors(counts, classes))
+        if not classes.parts:
+            return one
+        rules = " and ".join(dict.fromkeys((one, other)))
+        if self.both(counts, classes) is not None:
+            return f"the law of the sum of both noises: {rules}"
+        share = "" if self.choices == 1 else f", for each of {self.choices:,} limits"
+        return f"levels of counts and profile added up: {rules}{share}"
+
+    # ------------------------------------------------------------ sums
+
     def ends(self, query: Query, beta: Fraction) -> ClosedEnds:
         """The ends for what was asked of some points, each of weight 1, which both hold but for `beta` of the time."""
-        bins = self._bins(query)
-        error, value = self.counts.error(query, self.reader), between(self.counts.value(query, self.reader))
+        bins, level = self._bins(query), beta * HALF
+        if min(bins) == self.size and (counts := self.total(query)) is not None:
+            return self._total(counts, level)
         least, most = self.loss(*bins)
-        rules = [error.rule]
-        if min(bins) < self.size:
-            low = _end(value.low, error, beta * HALF, 0)
-        else:
-            lost, rule = self._lost(least, 0, beta * HALF * HALF)
-            rules.append(rule)
-            low = _sum(_end(value.low, error, beta * HALF * HALF, 0), lost)
-        lost, rule = self._lost(most, 1, beta * HALF * HALF)
-        high = _sum(_end(value.high, error, beta * HALF * HALF, 1), lost)
-        rules.append(rule)
-        first = None if low is None else Fraction(max(0, math.ceil(low)))
-        last = None if high is None else Fraction(max(0, math.floor(high)))
-        return ClosedEnds(first, last, f"{' and '.join(dict.fromkeys(rules))}; levels added up")
+        low = self.low_end(query, least, level) if min(bins) == self.size else self.end(query, NOTHING, 0, level)
+        high, counted = self.end(query, most, 1, level), self.end(query, NOTHING, 1, level)
+        high = None if high is None or counted is None else max(high, counted)
+        return ClosedEnds(*_whole(low, high), self.rule(query, most))
+
+    def total(self, query: Query) -> tuple[Query, Query] | None:
+        """Counts of all bins once, and classes, whose weighted sum is the number that was asked and has the least
+        variance of those that are; None where a class does not say how many bins its users are in.
+
+        Users in j bins count in min(j, c) of them, so w B + sum (j - w min(j, c)) N_j is that number for any w. The
+        weight follows from the laws. Where the limit may have been chosen with the profile it is 1, for then the noise
+        of the profile must stand in for each limit by a sum that is known beforehand.
+        """
+        classes = self._classes()
+        if any(fewest != most for fewest, most in classes) or sum(self._bins(query)) != self.size:
+            return None
+        weight = self._weight(query) if self.order != "profile first" else WHOLE
+        parts = [(range(at, at + 1), j - weight * min(j, self.kept)) for at, (j, _) in enumerate(classes)]
+        return Query(tuple(query.times(weight))), Query.of(*parts)
+
+    def _weight(self, query: Query) -> Fraction:
+        """The weight of the counts, to an eighth."""
+
+        def variance(weigh: Callable[[int, int], int]) -> Fraction | None:
+            parts = [(range(at, at + 1), weigh(j, min(j, self.kept))) for at, (j, _) in enumerate(self._classes())]
+            return _variance(self.profile.error(Query.of(*parts), ""))
+
+        own = _variance(self.counts.error(query, self.reader))
+        asked, kept, lost = (variance(by) for by in (lambda j, _: j, lambda _, m: m, lambda j, m: j - m))
+        if own is None or asked is None or kept is None or lost is None:
+            return WHOLE
+        return Fraction(max(1, round(8 * (asked + kept - lost) / (2 * (own + kept)))), 8)
+
+    def _total(self, both: tuple[Query, Query], level: Fraction) -> ClosedEnds:
+        value, bias = self.estimate(*both), self._bias(*both)
+        low, high = self.low_end(*both, level), self.end(*both, 1, level)
+        exact = self.both(*both)
+        return ClosedEnds(*_whole(low, high), self.rule(*both), value, bias, exact is not None and exact.exact)
+
+    def _bias(self, counts: Query, classes: Query) -> Bias:
+        """The mean error of such a sum of both."""
+        words = [one.bias.words for one in self.errors(counts, classes) if one.bias != UNBIASED]
+        words += [CHOSEN_BIAS] if self.order == "profile first" else []
+        return Bias("; ".join(dict.fromkeys(words))) if words else UNBIASED
 
     def all_ends(
         self, queries: Sequence[Query], lows: Any, highs: Any, beta: Fraction
@@ -180,10 +321,10 @@ class ClosedCounts:
         sizes = [self._bins(query) for query in queries]
         each = {bins: self.loss(*bins)[1] for bins in sizes}
         level = beta * HALF / max(1, len({query for query in each.values() if query.parts}))
-        lost = {bins: self._lost(query, 1, level)[0] for bins, query in each.items()}
+        lost = {bins: self.end(NOTHING, query, 1, level) if query.parts else NONE for bins, query in each.items()}
         low = [None if end is None else max(0, math.ceil(end)) for end in lows]
         high = [
-            None if end is None or (more := lost[bins]) is None else max(0, math.floor(end + more))
+            None if end is None or (more := lost[bins]) is None else max(0, math.floor(end + max(NONE, more)))
             for bins, end in zip(sizes, highs, strict=True)
         ]
         return low, high
@@ -191,20 +332,11 @@ class ClosedCounts:
     def _bins(self, query: Query) -> tuple[int, ...]:
         return self.counts.answer.bins_behind(self.counts.reading, query)
 
-    def _lost(self, query: Query, side: int, level: Fraction) -> tuple[Fraction | None, str]:
-        """An end for a loss, which fails `level` of the time at most, for every limit that could have been chosen. No
-        loss is below 0."""
-        if not query.parts:
-            return NONE, "nothing is lost for sure"
-        error = self.profile.error(query, "")
-        value = between(self.profile.value(query, ""))
-        end = _end((value.low, value.high)[side], error, level / self.choices, side)
-        share = "" if self.choices == 1 else f", for each of {self.choices:,} limits"
-        return None if end is None else max(NONE, end), f"a profile by {error.rule}{share}"
 
-
-def entry_order(counts: Any, profile: Any) -> str:
+def entry_order(counts: Any, profile: Any) -> Order:
     """The order in which two releases of one ledger were bought; "profile first", the safe one, where none is known."""
+    if counts.bought is not None and counts.profile == profile:
+        return "together"
     known = [one.number for one in (counts, profile)]
     same = counts.kept_in is not None and counts.kept_in is profile.kept_in
     return "counts first" if same and None not in known and known[0] < known[1] else "profile first"
@@ -227,16 +359,31 @@ def check_pair(counts: Any, profile: Any) -> None:
         )
 
 
-def _end(value: Fraction, error: LinearError, level: Fraction, side: int) -> Fraction | None:
-    """The truth's lower (side 0) or upper end, which fails `level` of the time at most."""
+def _reach(error: LinearError, level: Fraction, side: int) -> Fraction | None:
+    """The distance of the truth below (side 0) or above a value, at most, but for `level` of the time; None where
+    nothing bounds it."""
     found = error.ends(level * 2 if error.ends_alone else level)[side]
-    if found is None:
-        return None
-    return value - found.value if side == 0 else value + found.value
+    return None if found is None else found.value
+
+
+def _variance(error: LinearError) -> Fraction | None:
+    """About the variance of an error; None where its law is not exact, as that of clamped counts."""
+    law = error.distribution
+    return None if law is None else sum(law.variance(), NONE) / 2
+
+
+def _whole(low: Fraction | None, high: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
+    """The ends for a whole number that is not negative."""
+    first = None if low is None else Fraction(max(0, math.ceil(low)))
+    return first, None if high is None else Fraction(max(0, math.floor(high)))
 
 
 def _sum(one: Fraction | None, other: Fraction | None) -> Fraction | None:
     return None if one is None or other is None else one + other
+
+
+def _plain(value: Enclosed) -> Fraction | Enclosed:
+    return value.low if value.low == value.high else value
 
 
 class Closed:
@@ -290,6 +437,11 @@ class Closed:
         return ClosedCounts(self._counts.asking, self._profile.asking, self._order, reader)
 
     @property
+    def paid(self) -> tuple[Paid, ...]:
+        """The entries that paid: one where counts and profile were bought together."""
+        return (self._counts.paid,) if self._order == "together" else (self._counts.paid, self._profile.paid)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """The limit, and the order of both purchases, as sentences."""
         return self._ends("").remarks
@@ -327,22 +479,24 @@ class Closed:
         if among_of(among) == "all":
             rule = "both ends of all sums at once are not known"
             raise ParameterError.of('"all"', rule, "give among= the number of sums, or read closed.to_frame()")
-        ends, paid = self._ends(reader), self._profile.paid
+        ends = self._ends(reader)
 
         def change(query: Query, found: Derived) -> Derived:
             number = found.among if isinstance(found.among, int) else 1
             both = ends.ends(query, found.beta / number)
             rule = both.rule if number == 1 else f"{both.rule}; union bound over {number:,} questions"
+            estimate = both.value
             return replace(
                 found,
+                value=found.value if estimate is None else _plain(estimate),
                 low=both.low,
                 high=both.high,
-                how="bound",
+                how="exact" if both.exact and number == 1 else "bound",
                 rule=rule,
                 off=None,
-                bias=CUT,
-                paid=(*found.paid, paid),
-                remarks=ends.remarks,
+                bias=both.bias,
+                paid=self.paid,
+                remarks=(*ends.remarks, *(() if estimate is None else (ASKED,))),
                 cut=(False, False),
                 empty=False,
                 limits="",
@@ -393,7 +547,7 @@ class Closed:
             if counted is not None:
                 columns |= {f"low{ending}_counted": counted.low, f"high{ending}_counted": counted.high}
         frame = plain.drop(columns=[name for name in plain if str(name).startswith(("low", "high"))]).assign(**columns)
-        return told(marked(frame, self._counts.paid, self._profile.paid), " ".join(ends.remarks))
+        return told(marked(frame, *self.paid), " ".join(ends.remarks))
 
     def __repr__(self) -> str:
         return f"<Closed: {self._counts!r} by {self._profile!r}>"

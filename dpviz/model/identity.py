@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
+from typing import Any
 
 from dpviz.model.mechanism import Mechanism, Mode
 from dpviz.model.question import Question, canonical
 from dpviz.privacy.unit import Unit
 
 
-def release_key(question: Question, unit: Unit, mechanism: Mechanism, mode: Mode, key: str | None = None) -> str:
-    """The idempotency key: equal keys give the stored answer, free, for ever."""
-    said = {
+def release_key(
+    question: Question,
+    unit: Unit,
+    mechanism: Mechanism,
+    mode: Mode,
+    key: str | None = None,
+    profile: Mapping[str, Any] | None = None,
+) -> str:
+    """The idempotency key: equal keys give the stored answer, free, for ever.
+
+    profile  the profile that is bought with the answer, as `bought_together.purchase_json` names it
+    """
+    said: dict[str, Any] = {
         "question": question.to_json(),
         "unit": unit.to_json(),
         "mechanism": {"name": mechanism.name, "parameters": mechanism.parameters()},
         "mode": mode,
         "key": key,
+        **({} if profile is None else {"over": dict(profile)}),
     }
     return sha256(canonical(said)).hexdigest()

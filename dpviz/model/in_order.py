@@ -37,8 +37,13 @@ class InOrder:
         if not reading.question.aggregate.counts:
             rule = f"{self.noun} is one of counts, and this answer has {reading.question.aggregate.noun}"
             raise ParameterError.of(reading.question.aggregate.noun, rule, "ask a question that counts")
-        if reading.limited.cuts:
-            rule = f"nothing bounds {self.noun} where limits may leave rows out: {reading.limited.limit}"
+        self.check_limits()
+
+    def check_limits(self) -> None:
+        """Refuse an answer of which limits may leave rows out."""
+        limited = self.subject.reading.limited
+        if limited.cuts:
+            rule = f"nothing bounds {self.noun} where limits may leave rows out: {limited.limit}"
             step = 'declare a fact that holds, as in dv.Unit("user", max_bins=2, most_bins=2), or raise the limits'
             raise ParameterError.of("an answer that limits cut", rule, step)
 

@@ -45,10 +45,14 @@ if TYPE_CHECKING:
 
     from dpviz.fitting.shares import Pair
     from dpviz.model.answers import Draws
+    from dpviz.model.bought_together import BoughtProfile
     from dpviz.model.closing import Closed
 
 FORMAT = "dpviz.release"
-VERSION = 2
+VERSION = 3
+"""The latest format: of a release with a profile that was bought with it. Others have the one before."""
+
+WITHOUT_PROFILE = 2
 
 AGAIN: Final = "release another record, which is paid for anew"
 
@@ -88,6 +92,10 @@ class Release(OrderedAskable):
         visits.ledger", where ``dv.load(..., ledger=...)`` found it there; "teaching"; else "unchecked".
     uses : tuple of Used, optional
         The amounts that an answer of a sub-session used of what was paid before.
+    bought : BoughtProfile, optional
+        The profile that was bought with the answer, in the same entry.
+    entry_price : Guarantee, optional
+        Of such a profile, the price of the entry, for counts and profile together.
 
     Attributes
     ----------
@@ -117,6 +125,8 @@ class Release(OrderedAskable):
     teaching: int | None = None
     origin: str = UNCHECKED
     uses: tuple[Used, ...] = ()
+    bought: BoughtProfile | None = None
+    entry_price: Guarantee | None = None
     written: bytes | Mapping[str, Any] | None = field(default=None, init=False)
     _ledger: weakref.ref[Any] | None = field(default=None, init=False)
     _confirmed: bool = field(default=False, init=False)
@@ -235,8 +245,17 @@ class Release(OrderedAskable):
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that was paid for, with its neighbouring relation."""
-        return self.terms.price
+        """The guarantee that was paid for, with its neighbouring relation: of all answers of its purchase."""
+        if self.entry_price is not None:
+            return self.entry_price
+        price = self.terms.price
+        return price if self.bought is None else self.bought.price_with(price)
+
+    @property
+    def profile(self) -> Release | None:
+        """The profile that was bought with the counts, as a release of the same entry; None where none was."""
+        bought = self.bought
+        return None if bought is None else self._about(bought.terms, bought.answer, self.guarantee)
 
     @property
     def error(self) -> ErrorModel:
@@ -270,13 +289,14 @@ class Release(OrderedAskable):
         return self._subject
 
     @single_arguments
-    def closed_by(self, profile: Release) -> Closed:
+    def closed_by(self, profile: Release | None = None) -> Closed:
         """Close the ends that a limit on bins leaves open, by a profile of the same users. Free.
 
         Parameters
         ----------
-        profile : Release
-            A release of `Question.contribution_profile` about the same bins, with the same filter.
+        profile : Release, optional
+            A release of `Question.contribution_profile` about the same bins, with the same filter. By default the
+            profile that was bought with the counts.
 
         Returns
         -------
@@ -286,7 +306,8 @@ class Release(OrderedAskable):
         Raises
         ------
         ParameterError
-            If the profile says nothing of these counts, or a limit on bins leaves out nothing.
+            If the profile says nothing of these counts, a limit on bins leaves out nothing, or no profile is given and
+            none was bought with the counts.
 
         Examples
         --------
@@ -294,7 +315,14 @@ class Release(OrderedAskable):
         """
         from dpviz.model.closing import Closed
 
-        return Closed(self, profile)
+        given = self.profile if profile is None else profile
+        if given is None:
+            raise ParameterError.of(
+                "no profile",
+                "ends are closed by a profile, and none was bought with these counts",
+                "give closed_by a release of Question.contribution_profile",
+            )
+        return Closed(self, given)
 
     @property
     def paid(self) -> Paid:
@@ -361,7 +389,13 @@ class Release(OrderedAskable):
         together = f", for all answers of entry {self.number} together" if self.used else ""
         if self.question.part is not None and self.question.by is not None and not self.used:
             together = f", for all {self.question.by.size:,} parts together"
-        return f"{self.guarantee.sentence}{together}"
+        return f"{self.guarantee.sentence}{together}{self._with_profile}"
+
+    @property
+    def _with_profile(self) -> str:
+        """Words for a price of several answers."""
+        several = self.bought is not None or self.entry_price is not None
+        return ", for counts and profile together" if several else ""
 
     @property
     def price_text(self) -> str:
@@ -370,7 +404,7 @@ class Release(OrderedAskable):
             return self.used
         if self.question.part is not None and self.question.by is not None:
             return f"{self._price} for all {self.question.by.size:,} parts together"
-        return self._price
+        return f"{self._price}{self._with_profile.replace(',', '')}"
 
     @property
     def _price(self) -> str:
@@ -413,9 +447,10 @@ class Release(OrderedAskable):
         parts = zip(by.names, self.terms.of_parts(answers), answers, strict=True)
         return {name: self._about(terms, answer) for name, terms, answer in parts}
 
-    def _about(self, terms: Terms, answer: Answer) -> Release:
-        """The answer about one part, of the same entry."""
-        part = replace(self, terms=terms, answer=answer)
+    def _about(self, terms: Terms, answer: Answer, entry_price: Guarantee | None = None) -> Release:
+        """The answer about one part, or another answer of the same entry, at the price of all of it."""
+        bought = self.bought if entry_price is None else None
+        part = replace(self, terms=terms, answer=answer, bought=bought, entry_price=entry_price or self.entry_price)
         object.__setattr__(part, "_ledger", self._ledger)
         object.__setattr__(part, "_confirmed", self._confirmed)
         return part
@@ -924,7 +959,7 @@ class Release(OrderedAskable):
             return {**self.written, "answer": self.answer.to_json()}
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": WITHOUT_PROFILE if self.bought is None else VERSION,
             "dataset": self.dataset,
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
@@ -935,6 +970,7 @@ class Release(OrderedAskable):
             "randomness": self.randomness,
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
+            **({} if self.bought is None else {"profile": self.bought.to_json(self.terms.price)}),
         }
 
     def to_bytes(self) -> bytes:

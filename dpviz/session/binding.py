@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
+from typing import cast
 
 from dpviz.boundary import as_given
 from dpviz.errors import DpvizError, ParameterError, short
 from dpviz.mechanisms import REGISTRY, ways
+from dpviz.model.answers.capabilities import LinearQueries
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import Opening
-from dpviz.model.question import Question, parts
+from dpviz.model.question import MOST_CLASSES, Question, parts
 from dpviz.model.source import Source
 from dpviz.model.statistic import StatisticKind
 from dpviz.model.ways import WAYS, Way, Ways
@@ -42,6 +44,52 @@ def bind(
     check_support(source, bound)
     check_readable(bound)
     return bound
+
+
+def bind_profile(source: Source, unit: Unit, counts: Bound, over: object) -> Bound | None:
+    """The profile that is bought with counts, bound: with a mechanism alone, of the same bins and filter. None where
+    none is asked for."""
+    if over is None:
+        return None
+    from dpviz.model import bought_together  # noqa: F401 - nothing is loaded between a charge and its answer
+    from dpviz.model.closing import check_classes, check_closes, check_cut
+
+    kept = check_cut(counts.question, counts.limited)
+    asked, mechanism = _pair(over) or (profile_of(counts.question, kept), over)
+    _known(mechanism)
+    question = Question.of(asked)
+    check_closes(counts.question, counts.limited, question, unit)
+    if counts.max_items is not None or counts.shape.bins_behind is LinearQueries.bins_behind:
+        raise ParameterError.of(
+            counts.mechanism.name,
+            "a profile is bought with counts that add up",
+            "take a mechanism of counts, such as dv.Dense or dv.Tree, or leave over= out",
+        )
+    bound = bind(source, unit, question, cast("Mechanism", mechanism), None)
+    check_classes(bound.shape)
+    return bound
+
+
+def _pair(over: object) -> tuple[object, object] | None:
+    """The question and the mechanism of a profile, where both are given."""
+    return (over[0], over[1]) if isinstance(over, tuple) and len(over) == 2 else None
+
+
+def check_alone(over: object) -> None:
+    """Refuse a profile that is bought with answers about parts."""
+    if over is not None:
+        raise ParameterError.of(
+            "by= and over=",
+            "a profile is bought with counts of declared bins, in all parts together",
+            "leave over= out, or ask about one part by where=",
+        )
+
+
+def profile_of(question: Question, kept: int) -> Question:
+    """The profile of the bins of a question: by all numbers of bins, or of many bins the users over the limit."""
+    domain = question.domain
+    over = {} if domain.size <= MOST_CLASSES else {"over": kept}
+    return Question.contribution_profile(domain, where=dict(question.where), **over)
 
 
 def asked_of(

@@ -10,6 +10,7 @@ from dpviz.boundary import as_given
 from dpviz.errors import ParameterError, unwritable
 from dpviz.exact import text
 from dpviz.model.answers import Answer
+from dpviz.model.bought_together import price_of_both, purchase_json
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
@@ -26,10 +27,20 @@ class Charge:
     """The payment for a release: an entry of its own."""
 
     def __init__(
-        self, ledger: Ledger, name: str, bound: Bound, mode: Mode, key: str | None, retry: bool, unit: Unit
+        self,
+        ledger: Ledger,
+        name: str,
+        bound: Bound,
+        mode: Mode,
+        key: str | None,
+        retry: bool,
+        unit: Unit,
+        profile: Bound | None = None,
     ) -> None:
-        self.key, self._unit = name, unit
-        self.value = text(payable(to_approx(bound.price.loss)).epsilon)
+        """profile  the profile that is bought with the answer"""
+        self.key, self._unit, self._profile = name, unit, profile
+        self._price = bound.price if profile is None else price_of_both(bound, profile)
+        self.value = text(payable(to_approx(self._price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
         self.user_key = key
         self.ledger, self._bound, self._mode = ledger, bound, mode
@@ -45,7 +56,7 @@ class Charge:
             body = self._body(conversion_of(self.ledger))
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
-            price = self._bound.price
+            price = self._price
             self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
             after = accountant.enter(state, body["price"])
             running.charging()
@@ -73,15 +84,20 @@ class Charge:
         other = {"limits": limits.to_json()} if limits.given else {}
         named = other and bound.question.aggregate.profiled is None
         asked = bound.question.limited(limits) if named else bound.question
+        bought, with_profile = {}, ""
+        if self._profile is not None:
+            bought = {"over": purchase_json(self._profile.question, self._profile.mechanism)}
+            with_profile = ", with a profile"
         return {
             "question": bound.question.to_json(),
             **other,
-            "question_text": asked.text,
+            **bought,
+            "question_text": f"{asked.text}{with_profile}",
             "question_id": bound.question.id,
             "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
             "mode": self._mode,
             "user_key": self.user_key,
-            "price": price_json(bound.price, conversion),
+            "price": price_json(self._price, conversion),
         }
 
 

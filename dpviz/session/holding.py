@@ -20,6 +20,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import BudgetExceeded, DpvizError
 from dpviz.mechanisms import OPENINGS
 from dpviz.model import binary
+from dpviz.model.bought_together import price_of_both
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Use
 from dpviz.model.question import Question, canonical
@@ -130,9 +131,11 @@ def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Calla
 def _charged(ledger: _Ledger, body: Mapping[str, Any]) -> str:
     """The fault of a charge, which may have no answer and says no revision: a first revision alone is held."""
     bound = _bound_again(body, ledger) if "question" in body else None
-    if bound is None or bound.mechanism.revision != 1:
+    profile = _profile_again(body, ledger)
+    if bound is None or profile is None or any(one.mechanism.revision != 1 for one in (bound, *profile)):
         return ""
-    return _too_little(ledger.account, body["price"], bound.price, "what its parameters cost")
+    due = price_of_both(bound, *profile)
+    return _too_little(ledger.account, body["price"], due, "what its parameters cost")
 
 
 def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], content: bytes) -> str:
@@ -141,18 +144,42 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
         return ""
     if wrong := _about(ledger, said, key, body, (number, None)) or _charged_less(body["price"], said):
         return wrong
-    release, bound = _read(content), _bound_again(body, ledger)
+    release, bound, profile = _read(content), _bound_again(body, ledger), _profile_again(body, ledger)
     if release is not None:
         wrong = _too_little(ledger.account, body["price"], release.guarantee, "the guarantee of its answer")
         if wrong:
             return wrong
-    if bound is None or bound.mechanism.revision != said["mechanism"].get("revision"):
+    if bound is None or profile is None:
         return ""
-    if wrong := _too_little(ledger.account, body["price"], bound.price, "what its parameters cost"):
+    answers = [(bound, said), *((one, said["profile"]) for one in profile)]
+    if any(one.mechanism.revision != part["mechanism"].get("revision") for one, part in answers):
+        return ""
+    due = price_of_both(bound, *profile)
+    if wrong := _too_little(ledger.account, body["price"], due, "what its parameters cost"):
         return wrong
-    if canonical(said["law"]) != canonical(Terms.of(bound).law.to_json()):
+    if any(canonical(part["law"]) != canonical(Terms.of(one).law.to_json()) for one, part in answers):
         return "has an answer from another law than its parameters give"
     return ""
+
+
+def _purchased(said: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The profile that an answer holds, as an entry names it; None where there is none."""
+    if "profile" not in said:
+        return None
+    made = said["profile"]["mechanism"]
+    return {
+        "question": said["profile"]["question"],
+        "mechanism": {"name": made["name"], "parameters": made["parameters"]},
+    }
+
+
+def _profile_again(body: Mapping[str, Any], ledger: _Ledger) -> tuple[Bound, ...] | None:
+    """The profile that an entry names, bound to its question: one, or none; None where this dpviz binds it no more."""
+    if "over" not in body:
+        return ()
+    limits = Limits(1, 1, None).to_json()
+    bound = _bound_again({**body["over"], "limits": limits}, ledger)
+    return None if bound is None else (bound,)
 
 
 def _said(content: bytes) -> dict[str, Any] | None:
@@ -178,6 +205,7 @@ def _about(
         "parameters": (made["parameters"], asked["parameters"]),
         "mode": (said["mode"], body.get("mode", said["mode"])),
         "unit": (Unit(**said["unit"]), ledger.unit_of(body)),
+        "profile": (_purchased(said), body.get("over")),
         "dataset": (said["dataset"], charter["dataset"]),
         "seed": (said["teaching"], None),
     }

@@ -151,8 +151,11 @@ def opened(ledger: object) -> Ledger:
 
 def _as_given(stored: dict[str, Any], release: Release) -> dict[str, Any]:
     """The answer that the ledger stored; of an answer about all parts what it says about the one that is given, where
-    one is."""
+    one is, and of counts and a profile the profile, where that is given."""
     part = release.question.part
+    if "profile" in stored and release.question.aggregate.profiled is not None:
+        profile = from_bytes(with_checksum(stored)).profile
+        return stored if profile is None else profile.to_json()
     if part is None or stored["answer"].get("kind") == release.answer.kind:
         return stored
     answers = list(from_bytes(with_checksum(stored)).groups.values())

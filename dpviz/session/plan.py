@@ -13,6 +13,7 @@ from dpviz.boundary import as_given, plain_arguments, protect_module, single_arg
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Number, probability, text, whole
 from dpviz.mechanisms import REGISTRY
+from dpviz.model.bought_together import price_of_both
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
 from dpviz.model.limited import Limited
 from dpviz.model.measures import MOST_LOOK_UPS, Measure, among
@@ -64,6 +65,8 @@ class Plan:
         The mechanism for one question, as it was asked to answer each part; None where the question has no parts.
     within : Limits, optional
         The limits that the question was asked with; None where those of the session's unit hold.
+    profile : Bound, optional
+        The profile that is bought with the answer; None where none is.
 
     Raises
     ------
@@ -84,6 +87,7 @@ class Plan:
     ways: Ways = field(default_factory=dict)
     asked: Mechanism | None = None
     within: Limits | None = None
+    profile: Bound | None = None
 
     @classmethod
     def of_ways(
@@ -205,8 +209,8 @@ class Plan:
 
     @property
     def price(self) -> Guarantee:
-        """The guarantee that the release would be charged for."""
-        return self.bound.price
+        """The guarantee that the release would be charged for: of counts and profile, where both are bought."""
+        return self.bound.price if self.profile is None else price_of_both(self.bound, self.profile)
 
     @property
     def error(self) -> ErrorModel:
@@ -245,7 +249,7 @@ class Plan:
         with suppress(DpvizError):
             asked = {} if self.within is None else self.within.given
             named = Limits(**{**asked, **unit.limits.besides(bound.unit.limits).given})  # type: ignore[arg-type]
-            return replace(self, bound=bound.mechanism.bind(question, unit), within=named)
+            return replace(self, bound=bound.mechanism.bind(question, unit), within=named, profile=None)
         return None
 
     @property
@@ -404,6 +408,12 @@ class Plan:
     @property
     def sheet(self) -> PlanSheet:
         """The plan sheet, which widgets and reports draw from."""
+        if self.profile is not None:
+            raise ParameterError.of(
+                "a plan of counts and a profile",
+                "a sheet plans one answer",
+                "plan the counts without over=, and draw that plan",
+            )
         from dpviz.planning.sheet import PlanSheet
 
         return PlanSheet(
@@ -458,6 +468,7 @@ class Plan:
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
         lines += uncut_lines(self.uncut)
+        lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)
         lines += rival_lines(self.bound) if self.zcdp else []
         stored = f"{self.space.bits:,} bits ({self.space.text})" if self.max_items is None else self.space.text
@@ -492,6 +503,14 @@ def uncut_lines(uncut: Plan | None) -> list[str]:
         return []
     error = f"{measure.sign or SIGNS[value.how]}{reach(value.value)}"
     return [f"  nothing cut  {measure.words} {error}, with limits={uncut.within.python}"]
+
+
+def profile_lines(bound: Bound, profile: Bound | None) -> list[str]:
+    """The mechanism of a profile that is bought with counts."""
+    if profile is None:
+        return []
+    over = f"the {bound.unit.nouns} over the limit"
+    return [f"  profile      {profile.mechanism!r}, in this price, closes upper ends: it counts {over}"]
 
 
 def way_lines(ways: Ways, chosen: Way | None) -> list[str]:

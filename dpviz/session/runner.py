@@ -22,8 +22,9 @@ from dpviz.errors import (
     short,
 )
 from dpviz.model.answers import Answer
+from dpviz.model.bought_together import BoughtProfile
 from dpviz.model.mechanism import Bound, Mode
-from dpviz.model.source import Source
+from dpviz.model.source import Source, Tick
 from dpviz.noise.bits import Bits, SystemBits
 from dpviz.privacy.unit import Unit
 from dpviz.session import probing
@@ -103,18 +104,23 @@ class ReleaseRunner:
         return running if running is not None and running.here and not running.done else None
 
     def start(
-        self, bound: Bound, mode: Mode, payment: Payment, watch: Callable[[Running], None] | None = None
+        self,
+        bound: Bound,
+        mode: Mode,
+        payment: Payment,
+        watch: Callable[[Running], None] | None = None,
+        profile: Bound | None = None,
     ) -> Running:
-        """Start to pay and draw. Raises SessionBusy while another draw runs."""
+        """Start to pay and draw, with a profile where one is bought too. Raises SessionBusy while another draw runs."""
         running = self._prepared(bound, watch)
-        self._launch(running, bound, mode, payment)
+        self._launch(running, bound, mode, payment, profile)
         return running
 
-    def result(self, bound: Bound, mode: Mode, payment: Payment) -> Release:
+    def result(self, bound: Bound, mode: Mode, payment: Payment, profile: Bound | None = None) -> Release:
         """Pay, draw, and wait for the answer. Ctrl-C ends it in ReleaseInterrupted, wherever it falls."""
         running = self._prepared(bound, None)
         try:
-            return running.waited(lambda: self._launch(running, bound, mode, payment))
+            return running.waited(lambda: self._launch(running, bound, mode, payment, profile))
         finally:
             with self._lock:
                 if self._running is running and running.done:
@@ -127,8 +133,10 @@ class ReleaseRunner:
             running.watch(watch)
         return running
 
-    def _launch(self, running: Running, bound: Bound, mode: Mode, payment: Payment) -> None:
-        job = ReleaseJob(self._source, bound, mode, SystemBits())
+    def _launch(
+        self, running: Running, bound: Bound, mode: Mode, payment: Payment, profile: Bound | None = None
+    ) -> None:
+        job = ReleaseJob(self._source, bound, mode, SystemBits(), profile)
         try:
             with self._lock:
                 if self.running is not None:
@@ -152,12 +160,16 @@ class ReleaseRunner:
 
 @dataclass(frozen=True)
 class ReleaseJob:
-    """The job of drawing once it is paid: a bound mechanism on a source."""
+    """The job of drawing once it is paid: a bound mechanism on a source.
+
+    profile  the profile that is bought with the answer: it is counted first, as its classes are few
+    """
 
     source: Source
     bound: Bound
     mode: Mode
     bits: Bits
+    profile: Bound | None = None
 
     def run(self, running: Running, payment: Payment) -> Release:
         """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
@@ -202,11 +214,11 @@ class ReleaseJob:
         from dpviz.model.release import Release
 
         bound = self.bound
-        statistic = bound.count_statistic(self.source, running.tick)
-        answer = bound.draw(statistic, self.bits, mode=self.mode, tick=running.tick)
+        answer, bought = drawn(self.source, bound, self.profile, self.mode, self.bits, running.tick)
         release = Release.of(
             bound,
             answer,
+            bought=bought,
             mode=self.mode,
             randomness=self.bits.kind,
             dataset=self.source.name,
@@ -217,6 +229,24 @@ class ReleaseJob:
         content = release.to_bytes()
         running.tick(bound.cost.steps, bound.cost.steps)
         return answer, content
+
+
+def drawn(
+    source: Source, bound: Bound, profile: Bound | None, mode: Mode, bits: Bits, tick: Tick | None
+) -> tuple[Answer, BoughtProfile | None]:
+    """The answer of a bound mechanism, and the profile that is bought with it; both are counted, then both drawn."""
+
+    def poll(done: int, of: int) -> None:
+        """Stop where the draw is cancelled; the progress shown is that of the counts."""
+        if tick is not None:
+            tick(0, 1)
+
+    classes = None if profile is None else profile.count_statistic(source, poll)
+    statistic = bound.count_statistic(source, tick)
+    answer = bound.draw(statistic, bits, mode=mode, tick=tick)
+    if profile is None or classes is None:
+        return answer, None
+    return answer, BoughtProfile.of(profile, profile.draw(classes, bits, mode=mode, tick=poll))
 
 
 def read_back(content: bytes, paid: PaymentOutcome, ledger: Ledger, unit: Unit) -> Release:

@@ -14,6 +14,7 @@ from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model import answers, binary
 from dpviz.model.answers import Answer, Packed
+from dpviz.model.bought_together import BoughtProfile
 from dpviz.model.error import BETAS, ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.laws import law_from_json
@@ -53,8 +54,9 @@ def from_bytes(content: bytes, origin: str = SESSION) -> Release:
 
 
 def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Packed | None, origin: str) -> Release:
-    """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again."""
-    from dpviz.model.release import Release
+    """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again. One of format 3
+    holds a profile besides."""
+    from dpviz.model.release import VERSION, Release
 
     answer = _answer(body["answer"], packed)
     if body["version"] == 1:
@@ -65,6 +67,9 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
     if not terms.accepts(answer):
         size = terms.question.domain.size_text
         raise ReleaseFormat.damaged(f"the answer of a saved release is one that was promised, for {size}", answer.kind)
+    bought = BoughtProfile.from_json(body["profile"], terms) if body["version"] == VERSION else None
+    if bought is None and "profile" in body:
+        raise ReleaseFormat.damaged("a release of this format has no profile of its own", "one that has")
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
@@ -89,6 +94,7 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
         teaching=body["teaching"],
         origin=origin,
         uses=uses,
+        bought=bought,
     )
 
 

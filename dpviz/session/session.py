@@ -24,6 +24,7 @@ from dpviz.errors import (
 )
 from dpviz.exact import Number
 from dpviz.mechanisms import OPENINGS, list_opening
+from dpviz.model.bought_together import purchase_json
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import ListOpening, Opening
@@ -35,7 +36,7 @@ from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, holding, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, bind_ways, check_askable, exact, mode_of
+from dpviz.session.binding import bind, bind_profile, bind_ways, check_alone, check_askable, exact, mode_of
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
@@ -382,6 +383,7 @@ class Session(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
     ) -> Plan:
         """Plan a release: its price and its error. Free, and blind to the data.
 
@@ -400,6 +402,11 @@ class Session(Custody):
             The one way to share the price out that is planned; the best by default.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the session's unit.
+        over : Mechanism or tuple, optional
+            A mechanism for a profile of the same units, which is bought with the counts: at one price, in one entry.
+            Then `release.profile` is the profile, and `release.closed_by()` closes the ends that a limit on bins leaves
+            open. A pair of a question and a mechanism chooses the profile; by default it has all numbers of bins as its
+            classes, above 1,000 bins the one class over the limit.
 
         Returns
         -------
@@ -432,8 +439,11 @@ class Session(Custody):
         """
         remaining, asof = self.known()
         if by is None:
-            plan = Plan(self._bind(question, mechanism, where, limits), remaining.total, remaining, asof)
+            bound = self._bind(question, mechanism, where, limits)
+            profile = bind_profile(self._source, self._unit, bound, over)
+            plan = Plan(bound, remaining.total, remaining, asof, profile=profile)
         else:
+            check_alone(over)
             found = self._ways(question, mechanism, where, by, way, limits)
             plan = Plan.of_ways(found, mechanism, remaining.total, remaining, asof)
         return plan.asked_within(self._unit)
@@ -467,6 +477,7 @@ class Session(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -487,6 +498,11 @@ class Session(Custody):
             How that price is shared out. By default, as the stored answer has it, or else in the way that errs least.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the session's unit.
+        over : Mechanism or tuple, optional
+            A mechanism for a profile of the same units, which is bought with the counts: at one price, in one entry.
+            Then `release.profile` is the profile, and `release.closed_by()` closes the ends that a limit on bins leaves
+            open. A pair of a question and a mechanism chooses the profile; by default it has all numbers of bins as its
+            classes, above 1,000 bins the one class over the limit.
         mode : {"exact", "strict"}, optional
             "exact" draws from the mechanism's law exactly; "strict" runs the finite-computer algorithm literally, for
             rational laws only. By default, the first that the mechanism has.
@@ -542,8 +558,9 @@ class Session(Custody):
         >>> folder.cleanup()
         """
         with nothing_charged():
-            bound, chosen, payment = self._order(question, mechanism, where, by, way, limits, mode, key, retry)
-        return self._runner.result(bound, chosen, payment)
+            bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over)
+            chosen, payment = self._order(bound, profile, mode, key, retry)
+        return self._runner.result(bound, chosen, payment, profile)
 
     @plain_arguments
     def release_async(
@@ -555,6 +572,7 @@ class Session(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -564,7 +582,7 @@ class Session(Custody):
 
         Parameters
         ----------
-        question, mechanism, where, by, way, limits, mode, key, retry
+        question, mechanism, where, by, way, limits, over, mode, key, retry
             As for `release`.
         watch : callable, optional
             A function of the handle, called whenever its progress changes.
@@ -587,9 +605,10 @@ class Session(Custody):
         charge stays; ``asyncio.shield(handle)`` lets the draw go on. A handle that is left behind goes on, too: the
         same call then returns the stored answer, free.
         """
-        return self._runner.start(*self._order(question, mechanism, where, by, way, limits, mode, key, retry), watch)
+        bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over)
+        return self._runner.start(bound, *self._order(bound, profile, mode, key, retry), watch, profile)
 
-    def _order(
+    def _purchase(
         self,
         question: object,
         mechanism: Mechanism,
@@ -599,20 +618,28 @@ class Session(Custody):
         limits: Limits | None,
         mode: Mode | None,
         key: str | None,
-        retry: bool,
-    ) -> tuple[Bound, Mode, Charge]:
-        """The draw and its payment: every check of a release that needs no ledger."""
-        bound: Bound
+        over: object,
+    ) -> tuple[Bound, Bound | None]:
+        """The mechanism of a release, and that of a profile that is bought with it."""
         if by is None:
             bound = self._bind(question, mechanism, where, limits)
-        else:
-            bound = self._way(self._ways(question, mechanism, where, by, way, limits), mode, key)
-        chosen = mode_of(bound, mode)
-        name = self._named(bound, chosen, key)
-        return bound, chosen, Charge(self._ledger, name, bound, chosen, key, retry, self._unit)
+            return bound, bind_profile(self._source, self._unit, bound, over)
+        check_alone(over)
+        return self._way(self._ways(question, mechanism, where, by, way, limits), mode, key), None
 
-    def _named(self, bound: Bound, mode: Mode, key: str | None) -> str:
-        return release_key(bound.question, bound.unit, bound.mechanism, mode, checked_key(key))
+    def _order(
+        self, bound: Bound, profile: Bound | None, mode: Mode | None, key: str | None, retry: bool
+    ) -> tuple[Mode, Charge]:
+        """The way to run and the payment: every check of a release that needs no ledger."""
+        chosen = mode_of(bound, mode)
+        if profile is not None:
+            mode_of(profile, chosen)
+        name = self._named(bound, chosen, key, profile)
+        return chosen, Charge(self._ledger, name, bound, chosen, key, retry, self._unit, profile)
+
+    def _named(self, bound: Bound, mode: Mode, key: str | None, profile: Bound | None = None) -> str:
+        bought = None if profile is None else purchase_json(profile.question, profile.mechanism)
+        return release_key(bound.question, bound.unit, bound.mechanism, mode, checked_key(key), bought)
 
     def _way(self, found: Ways, mode: Mode | None, key: str | None) -> Bound:
         """The way of an entry that is there under this key, where one is; else the one that errs least. So the call

@@ -12,6 +12,8 @@ from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.engines import as_source
 from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled, SessionBusy, short
 from dpviz.exact import whole
+from dpviz.model.answers import Answer
+from dpviz.model.bought_together import BoughtProfile, purchase_json
 from dpviz.model.identity import release_key
 from dpviz.model.limited import Limited
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -25,7 +27,7 @@ from dpviz.model.ways import Way, best, released
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import asked_of, bind, bind_ways, mode_of
+from dpviz.session.binding import asked_of, bind, bind_profile, bind_ways, check_alone, mode_of
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -101,6 +103,7 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
     ) -> Plan:
         """Plan a draw, as `Session.plan` plans a release.
 
@@ -118,6 +121,8 @@ class Teaching(Custody):
             The way to share the price out over the parts; the best by default.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
+        over : Mechanism or tuple, optional
+            A mechanism for a profile of the same units, which is drawn with the counts, as `Session.release` buys it.
 
         Returns
         -------
@@ -130,8 +135,11 @@ class Teaching(Custody):
             If the mechanism does not answer this question, or an argument is outside its range.
         """
         if by is None:
-            plan = Plan(self._bind(question, mechanism, where, limits), verbs=self.charter.verbs)
+            bound = self._bind(question, mechanism, where, limits)
+            profile = bind_profile(self._source, self.unit, bound, over)
+            plan = Plan(bound, verbs=self.charter.verbs, profile=profile)
         else:
+            check_alone(over)
             found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
             plan = Plan.of_ways(found, mechanism, verbs=self.charter.verbs)
         return plan.asked_within(self.unit)
@@ -151,6 +159,7 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         times: None = None,
         key: None = None,
@@ -166,6 +175,7 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         times: int,
         key: None = None,
@@ -181,6 +191,7 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         times: int | None = None,
         key: None = None,
@@ -201,6 +212,8 @@ class Teaching(Custody):
             The way to share the price out over the parts; the best by default.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
+        over : Mechanism or tuple, optional
+            A mechanism for a profile of the same units, which is drawn with the counts, as `Session.release` buys it.
         mode : {"exact", "strict"}, optional
             As for `Session.release`.
         times : int, optional
@@ -235,14 +248,14 @@ class Teaching(Custody):
                 "leave key out; to see the same draw again, start dv.teaching with the same seed",
             )
         many = None if times is None else whole(times, "times")
-        bound, chosen = self._order(question, mechanism, where, mode, by, way, limits)
+        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over)
         with self._starting:
             self._refuse_a_second()
             self._drawing = True
         try:
             if many is None:
-                return self._drawn(bound, chosen)
-            draws = tuple(self._drawn(bound, chosen) for _ in range(many))
+                return self._drawn(bound, profile, chosen)
+            draws = tuple(self._drawn(bound, profile, chosen) for _ in range(many))
             counted = bound.question.aggregate.counts and draws[0].answer.has_rows and draws[0].axis.domain is not None
             return SeededDraws(draws, self.table(bound.question.limited(bound.unit.limits)) if counted else None)
         finally:
@@ -266,29 +279,40 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
-    ) -> tuple[Bound, Mode]:
+        over: object = None,
+    ) -> tuple[Bound, Bound | None, Mode]:
         bound: Bound
+        profile = None
         if by is None:
             bound = self._bind(question, mechanism, where, limits)
+            profile = bind_profile(self._source, self.unit, bound, over)
         else:
+            check_alone(over)
             found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
             bound = released(best(found)[1])
-        return bound, mode_of(bound, mode)
+        chosen = mode_of(bound, mode)
+        return bound, profile, chosen if profile is None else mode_of(profile, chosen)
 
-    def _drawn(self, bound: Bound, mode: Mode, tick: Tick | None = None) -> Release:
+    def _drawn(self, bound: Bound, profile: Bound | None, mode: Mode, tick: Tick | None = None) -> Release:
         with self._one:
-            statistic = bound.count_statistic(self._source, tick).settled()
-            answer = bound.draw(statistic, self._bits, mode=mode, tick=tick)
+            answer = self._answer(bound, mode, tick)
+            bought = None if profile is None else BoughtProfile.of(profile, self._answer(profile, mode, tick))
+        named = None if profile is None else purchase_json(profile.question, profile.mechanism)
         return Release.of(
             bound,
             answer,
+            bought=bought,
             mode=mode,
             randomness=self._bits.kind,
             dataset=self.dataset,
-            key=release_key(bound.question, bound.unit, bound.mechanism, mode),
+            key=release_key(bound.question, bound.unit, bound.mechanism, mode, profile=named),
             teaching=self.seed,
             origin=TEACHING,
         )
+
+    def _answer(self, bound: Bound, mode: Mode, tick: Tick | None) -> Answer:
+        statistic = bound.count_statistic(self._source, tick).settled()
+        return bound.draw(statistic, self._bits, mode=mode, tick=tick)
 
     # ------------------------------------------------------------ as a page sees it
 
@@ -411,6 +435,7 @@ class Teaching(Custody):
         by: object = None,
         way: Way | None = None,
         limits: Limits | None = None,
+        over: object = None,
         mode: Mode | None = None,
         key: str | None = None,
     ) -> Running:
@@ -430,6 +455,8 @@ class Teaching(Custody):
             The way to share the price out over the parts; the best by default.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
+        over : Mechanism or tuple, optional
+            A mechanism for a profile of the same units, which is drawn with the counts, as `Session.release` buys it.
         mode : {"exact", "strict"}, optional
             As for `Session.release`.
         key : str, optional
@@ -447,7 +474,7 @@ class Teaching(Custody):
         SessionBusy
             If another draw of this session is running.
         """
-        bound, chosen = self._order(question, mechanism, where, mode, by, way, limits)
+        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._listeners.tell)
         with self._starting:
@@ -456,7 +483,7 @@ class Teaching(Custody):
 
         def work() -> Release:
             try:
-                return self._drawn(bound, chosen, running.tick)
+                return self._drawn(bound, profile, chosen, running.tick)
             except Stopped:
                 pass
             raise ReleaseCancelled(

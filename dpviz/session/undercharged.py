@@ -119,13 +119,15 @@ def _checked(
     found: Entry | UseRecord, use: int, answer: bytes, declared: tuple[Repricing, ...]
 ) -> Iterator[Undercharged]:
     try:
-        terms = from_bytes(answer).terms
+        release = from_bytes(answer)
     except ReleaseFormat:
         return
+    terms, bought = release.terms, release.bought
     number = found.record_id[0]
     charged = _amounts(found.body["price"] if not use else price_json(terms.price))
     for one in declared:
         costs = one.cost(terms) if one.applies(terms) else None
+        costs = costs if bought is None or costs is None else bought.price_with(costs)
         told = None if costs is None else _amounts(price_json(costs))
         if told is not None and any(Fraction(told[part]) > Fraction(charged.get(part, "0")) for part in told):
             yield Undercharged(number, use, terms.mechanism.name, terms.mechanism.revision, charged, told, one.reason)

@@ -210,8 +210,16 @@ def asked_in_a_sub_session(desk: Desk, question: dv.Question) -> Any:
     return sub.ask(question, 1)
 
 
+def users_of_two(desk: Desk) -> dv.Session:
+    return desk.new(unit=dv.Unit("user", max_bins=2))
+
+
 def counted_within(desk: Desk) -> dv.Release:
-    return desk.new(unit=dv.Unit("user", max_bins=2)).release(BINS, dv.Dense("1/2"))
+    return users_of_two(desk).release(BINS, dv.Dense("1/2"))
+
+
+def bought_within(desk: Desk, mechanism: Any = None, **asked: Any) -> dv.Release:
+    return users_of_two(desk).release(BINS, mechanism or dv.Dense("1/2"), over=dv.Dense("1/4"), **asked)
 
 
 def closed_within(desk: Desk, bins: dv.Domain, *, max_bins: int = 2, counts: Any = BINS, **asked: Any) -> Any:
@@ -400,6 +408,30 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         'base="tight"',
         lambda desk: desk.session.release(BINS, dv.Dense("1/2"), mode="strict"),
         lambda desk: desk.session.release(BINS, dv.Dense("1/2", base="tight", cap=50), mode="strict"),
+    ),
+    (
+        "no profile",
+        "give closed_by a release",
+        lambda desk: counted_within(desk).closed_by(),
+        lambda desk: closed_within(desk, BINS),
+    ),
+    (
+        "by= and over=",
+        "leave over= out",
+        lambda desk: bought_within(desk, by=FLAG),
+        lambda desk: bought_within(desk),
+    ),
+    (
+        "TopK",
+        "take a mechanism of counts",
+        lambda desk: bought_within(desk, mechanism=dv.TopK(k=1, kbar=2, epsilon="1/2", delta="1e-6")),
+        lambda desk: bought_within(desk),
+    ),
+    (
+        "a plan of counts and a profile",
+        "plan the counts without over=",
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense("1/2"), over=dv.Dense("1/4")).sheet,
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense("1/2")).sheet,
     ),
     (
         "visits, 4 bins",

@@ -16,6 +16,7 @@ import pytest
 import dpviz as dv
 from dpviz import cli
 from dpviz.errors import LedgerFormat, ReleaseFormat
+from dpviz.model import release
 from dpviz.model.question import canonical
 from dpviz.session.ledger import Ledger
 from dpviz.session.releases import Unread
@@ -41,7 +42,7 @@ def with_long_delta(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_newer_version(found: dict[str, Any]) -> dict[str, Any]:
-    return {**found, "version": 3}
+    return {**found, "version": release.VERSION + 1}
 
 
 def with_unknown_question(found: dict[str, Any]) -> dict[str, Any]:
