@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dpviz.names import absent
 
 if TYPE_CHECKING:
+    from dpviz.charts.closed import of_closed
     from dpviz.charts.counts import histogram
     from dpviz.charts.derived import of_combined, of_derived
     from dpviz.charts.lists import ranked
@@ -35,6 +36,7 @@ __all__ = [
     "heat_map",
     "histogram",
     "noise_law",
+    "of_closed",
     "of_combined",
     "of_derived",
     "of_marginal",
@@ -56,7 +58,7 @@ def __getattr__(name: str) -> Any:
         from dpviz.charts import tables
 
         return tables.of_release
-    from dpviz.charts import counts, derived, lists, maps, marginals, multiples, plans, records, registry
+    from dpviz.charts import closed, counts, derived, lists, maps, marginals, multiples, plans, records, registry
 
-    modules = (registry, counts, derived, lists, maps, marginals, multiples, records, plans)
+    modules = (registry, counts, closed, derived, lists, maps, marginals, multiples, records, plans)
     return next(getattr(module, name) for module in modules if name in vars(module))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import altair as alt
 
 from dpviz.boundary import as_given, plain_arguments
 from dpviz.charts.canvas import DASHES, Picture, picture_of, refused, width_of
-from dpviz.charts.marks import Bars, plot
+from dpviz.charts.marks import PALE, Bars, plot
 from dpviz.charts.panels import Counts, Panel, panels
 from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
@@ -108,18 +108,32 @@ def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Pictu
 
 
 def with_bars(
-    counts: Counts, bars: Bars, title: str, sentences: list[str], head: str, finding: str, width: int
+    counts: Counts,
+    bars: Bars,
+    title: str,
+    sentences: list[str],
+    head: str,
+    finding: str,
+    width: int,
+    kinds: Sequence[tuple[str, str]] = (),
 ) -> Picture:
-    """Counts with their error bars, what these mean, and a second panel where they are too short to read."""
+    """Counts with their error bars, what these mean, and a second panel where they are too short to read.
+
+    kinds  the names and the meanings of the bars, where they are others than those of any one bin and of all
+    """
     full, below, short = panels(counts, width)
-    if counts.limited and counts.bars and full.single:
+    if counts.limited and counts.asked is None and counts.bars and full.single:
         sentences = [*sentences, ARROWS]
-    parts: list[Any] = [*([_key(counts, full, bars, short)] if counts.bars else [])]
+    rows = list(kinds) or (_kinds(counts, bars) if counts.bars else [])
+    parts: list[Any] = [*([_key(counts, full, rows, short)] if counts.bars else [])]
     parts += [plot(counts, full, bars, last=below is None)]
     if below is not None:
         parts += [plot(counts, below, bars, last=True)]
     return _picture(counts, parts, title, sentences, head, finding, width)
 
+
+COUNTED_BAR, ASKED_BAR, OPEN_END = "thin", "wide", "arrow"
+"""The bars of counts that a profile closes, and the mark of an end that it leaves open."""
 
 ARROWS: Final = "An arrow marks an end that is open for what was asked."
 
@@ -178,8 +192,8 @@ def _finding(release: Release, counts: Counts) -> str:
     )
 
 
-def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChart:
-    """The two kinds of bar, as they are drawn, with their numbers in words; `short` where they cannot be seen."""
+def _kinds(counts: Counts, bars: Bars) -> list[tuple[str, str]]:
+    """Both kinds of error bar by name, with their numbers in words."""
     axis, kinds = counts.axis, []
     covered = f"all {axis.whole} {plural(axis.noun)} at once" if axis.whole else axis.every
     if axis.whole == "1":
@@ -192,7 +206,11 @@ def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChar
             size = "" if bar is None else f"{spread(bar)} ({known(bar)}), "
             limited = f", for what is {WITHIN}" if counts.limited else ""
             kinds += [(word, f"{size}holds for {of}, {counts.often}{limited}")]
-    rows = [row for row in kinds if bars in ("both", _KIND[row[0]])]
+    return [row for row in kinds if bars in ("both", _KIND[row[0]])]
+
+
+def _key(counts: Counts, panel: Panel, rows: list[tuple[str, str]], short: bool) -> alt.LayerChart:
+    """The kinds of bar as they are drawn, with their meanings; `short` where they cannot be seen."""
     if not panel.single:
         rows = [(_BAND[word], said) for word, said in rows]
         rows = [("Strong", "least to greatest value in a column of pixels"), *rows]
@@ -201,8 +219,9 @@ def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChar
     width = panel.tall if panel.lying else panel.wide
     left, down = -room_for(counts.domain, width), 0
     layers: list[Any] = []
-    for word, said in rows:
-        indent = 28 + 1.15 * measured(word, SMALL)  # bold
+    indents = [28 + 1.15 * measured(word, SMALL) for word, _ in rows]  # bold
+    for (word, said), own in zip(rows, indents, strict=True):
+        indent = own if counts.asked is None else max(indents)
         lines = wrapped(said, width - left - indent, SMALL, most=3)
         layers += _sample(counts, word, left, down + 9)
         layers += [
@@ -221,7 +240,7 @@ def _key(counts: Counts, panel: Panel, bars: Bars, short: bool) -> alt.LayerChar
 
 
 _KIND = {"thick": "one", "thin with caps": "all"}
-_BAND = {"thick": "middle", "thin with caps": "pale"}
+_BAND = {"thick": "middle", "thin with caps": "pale", COUNTED_BAR: "middle", ASKED_BAR: "pale"}
 
 
 def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
@@ -230,15 +249,20 @@ def _sample(counts: Counts, word: str, left: float, middle: float) -> list[Any]:
     shade = {"Strong": counts.ink.strong, "middle": counts.ink.middle, "pale": counts.ink.pale}.get(word)
     if shade is not None:
         return [_mark("rule", strokeWidth=9, color=shade).encode(**ends)]
-    if word == "thick":
-        dash = DASHES[counts.alone.how]
-        return [_mark("rule", strokeWidth=3.4, strokeDash=dash, color=counts.ink.strong).encode(**ends)]
     caps = [
         _mark("rule", strokeWidth=1, color=counts.ink.strong).encode(
             x=alt.value(left), x2=alt.value(left + 8), y=alt.value(middle + step)
         )
         for step in (-7, 7)
     ]
+    if word == ASKED_BAR:
+        return [_mark("rule", strokeWidth=8, color=counts.ink.middle, opacity=PALE).encode(**ends), *caps]
+    if word == OPEN_END:
+        arrow = _mark("point", shape="triangle-up", filled=True, size=64, color=counts.ink.strong, opacity=1)
+        return [arrow.encode(x=ends["x"], y=alt.value(middle))]
+    if word in ("thick", COUNTED_BAR):
+        dash = DASHES[counts.alone.how]
+        return [_mark("rule", strokeWidth=3.4, strokeDash=dash, color=counts.ink.strong).encode(**ends)]
     dash = DASHES[counts.among.how]
     return [_mark("rule", strokeWidth=1, strokeDash=dash, color=counts.ink.strong).encode(**ends), *caps]
 

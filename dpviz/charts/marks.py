@@ -21,7 +21,9 @@ from dpviz.model.limited import WITHIN
 Bars = Literal["both", "one", "all"]
 
 FEW, MOST_LABELS = 12, 5
-LYING_BAR = 12.0
+LYING_BAR, WIDE_BAR = 12.0, 14.0
+PALE = 0.5
+"""The opacity of a wide bar, through which the grid and the bar of the value can be seen."""
 
 Rows = list[dict[str, Any]]
 
@@ -163,7 +165,10 @@ def _bars(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[An
 
 
 def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars: Bars) -> list[Any]:
-    """Thin with caps for all bins at once, and over it thick without for any one bin."""
+    """Thin with caps for all bins at once, and over it thick without for any one bin; of counts that a profile closes,
+    wide for what was asked, and over it thin for what was counted."""
+    if counts.asked is not None:
+        return _asked(data, counts, panel, side)
     strong = counts.ink.strong
     layers: list[Any] = []
     if bars in ("both", "all") and counts.together is not None:
@@ -191,6 +196,37 @@ def _intervals(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, bars:
     return layers + _arrows(data, counts, panel, side, "_all" if wide else "")
 
 
+def _asked(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[Any]:
+    """A wide bar for what was asked, a thin one for what was counted, and an arrow where nothing closes an end."""
+    strong, middle = counts.ink.strong, counts.ink.middle
+    wide, thin = _wide(panel), max(1.0, min(3.4, panel.pitch * 0.2))
+    cap = data.mark_tick(size=wide, thickness=1.5, color=strong, **side.tick)
+    layers: list[Any] = [
+        data.mark_rule(strokeWidth=wide, color=middle, opacity=PALE, aria=False).encode(
+            **side.bin(), **side.value("low_all"), **side.value2("high_all")
+        ),
+        *(
+            cap.encode(**side.bin(), **side.value(f"{end}_all")).transform_filter(f"datum.{end}_cap")
+            for end in ("low", "high")
+        ),
+        data.mark_rule(strokeWidth=thin, strokeDash=DASHES[counts.alone.how], color=strong, aria=False).encode(
+            **side.bin(), **side.value("low"), **side.value2("high")
+        ),
+    ]
+    shapes = ("triangle-left", "triangle-right") if panel.lying else ("triangle-down", "triangle-up")
+    size = min(64.0, max(9.0, (panel.pitch * 0.6) ** 2))
+    for end, shape, edges in zip(("low", "high"), shapes, (counts.among.low, counts.among.high), strict=True):
+        if np.isinf(edges).any():
+            arrow = data.mark_point(shape=shape, filled=True, size=size, color=strong, opacity=1, aria=False)
+            layers += [arrow.encode(**side.bin(), **side.value(f"{end}_all")).transform_filter(f"datum.{end}_open")]
+    return layers
+
+
+def _wide(panel: Panel) -> float:
+    """Pixels across the bar for what was asked."""
+    return max(2.0, min(WIDE_BAR, panel.pitch * 0.5))
+
+
 def _arrows(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, drawn: str) -> list[Any]:
     """An arrow at each end that is open for what was asked, for the limits of the unit may leave rows out."""
     shapes = ("triangle-left", "triangle-right") if panel.lying else ("triangle-down", "triangle-up")
@@ -207,7 +243,7 @@ def _arrows(data: alt.Chart, counts: Counts, panel: Panel, side: _Side, drawn: s
 def _values(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> list[Any]:
     """A filled dot with a halo for a released value, a hollow one for a teaching draw."""
     ground, strong = counts.colours.ground, counts.ink.strong
-    radius = max(1.2, min(4.0, panel.pitch * 0.32))
+    radius = max(1.2, min(4.0 if counts.asked is None else 2.8, panel.pitch * 0.32))
     inside = data.transform_filter("datum.shown")
     place = side.bin() | side.value("value")
     dot: dict[str, Any] = {"opacity": 1, "aria": False}
@@ -243,6 +279,8 @@ def _rows(counts: Counts, panel: Panel) -> Rows:
             "high_cap": bool(among.stands[1] and not among.high_cut[index] and among.high[index] in panel),
             "shown": panel.low <= value <= panel.high,
         }
+        if counts.asked is not None:
+            row |= {"low_open": bool(np.isinf(among.low[index])), "high_open": bool(np.isinf(among.high[index]))}
         if counts.texts:
             row |= {
                 "count": shown(counts.exact(index)),
@@ -303,12 +341,11 @@ def _pointer(data: alt.Chart, counts: Counts, panel: Panel, side: _Side) -> alt.
         }
         if counts.texts:
             calculated = {name: formula for name, formula in calculated.items() if name in ("start", "end", "advice")}
-        said += f" + '; {counts.axis.alone} ' + datum.alone + ', among all {counts.size:,} ' + datum.among"
-        tips += [
-            alt.Tooltip("alone:N", title=counts.axis.alone),
-            alt.Tooltip("among:N", title=f"among all {counts.size:,}"),
-            alt.Tooltip("advice:N", title="chosen because it stood out?"),
-        ]
+        first, second = counts.ends_named
+        said += f" + '; {first} ' + datum.alone + ', {second} ' + datum.among"
+        tips += [alt.Tooltip("alone:N", title=first), alt.Tooltip("among:N", title=second)]
+        if counts.asked is None:
+            tips += [alt.Tooltip("advice:N", title="chosen because it stood out?")]
     pointing = data
     for name, formula in calculated.items():
         pointing = pointing.transform_calculate(**{name: formula})
@@ -391,7 +428,7 @@ def _largest(counts: Counts, most: int) -> list[int]:
 def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
     reach = _reach(counts) if panel.intervals and counts.bars else counts.values
     middles = [(index + 0.5) * panel.pitch for index in range(counts.size)]
-    half = panel.bar / 2
+    half = panel.bar / 2 if counts.asked is None else _wide(panel) / 2
     taken: list[Box] = [
         (middle - half, 0, middle + half, panel.up(float(top)) + 2) for middle, top in zip(middles, reach, strict=True)
     ]
@@ -399,12 +436,14 @@ def _standing_labels(counts: Counts, panel: Panel) -> list[Label]:
     for index in _largest(counts, FEW if counts.size <= FEW else MOST_LABELS):
         words, top = shown(counts.exact(index)), panel.up(float(counts.values[index]))
         long, above = measured(words), panel.up(float(reach[index])) + 9
-        spots = (
+        if counts.asked is not None:
+            top += 10
+        spots: list[tuple[float, float, str, float]] = [
             (middles[index], above, "center", middles[index] - long / 2),
             (middles[index] + half + 4, top - 2, "left", middles[index] + half + 4),
             (middles[index] - half - 4, top - 2, "right", middles[index] - half - 4 - long),
-        )
-        for across, up, align, left in spots:
+        ]
+        for across, up, align, left in spots[counts.asked is not None :]:  # not above what was asked
             box = (left, up - 6, left + long, up + 6)
             inside = box[0] >= -4 and box[2] <= panel.wide + 10 and box[3] <= panel.tall + 12
             if inside and not any(_touch(box, other) for other in taken):
@@ -428,7 +467,7 @@ def _lying_labels(counts: Counts, panel: Panel) -> list[Label]:
     reach = _reach(counts) if panel.intervals and counts.bars else counts.values
     found: list[Label] = []
     for index in _largest(counts, FEW if counts.size <= FEW else MOST_LABELS):
-        words = shown(counts.exact(index))
+        words = shown(counts.exact(index)) + (" counted" if counts.asked is not None else "")
         if counts.one is not None and not panel.intervals:
             words += f" {spread(counts.one)}"
         up = panel.up(max(0.0, float(reach[index]))) + 8

@@ -18,6 +18,7 @@ from dpviz.model.answers import Axis, Enclosed, Intervals
 from dpviz.model.answers.values import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
+from dpviz.model.limited import WITHIN
 from dpviz.model.public import PublicTable
 from dpviz.model.release import ENDINGS, Release
 
@@ -89,6 +90,7 @@ class Counts:
     fractions         the values as they were released, where they are no whole numbers
     told              a label as it stands on a page
     limited           whether the limits of the unit may leave rows out, so that values are counted numbers
+    asked             the intervals for what was asked, where a profile closes them; `single` is for what was counted
     """
 
     axis: Axis
@@ -107,6 +109,7 @@ class Counts:
     fractions: Sequence[Fraction | Enclosed] | None = None
     told: Callable[[str], str] = str
     limited: bool = False
+    asked: Ends | None = None
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
@@ -166,8 +169,15 @@ class Counts:
 
     @property
     def among(self) -> Ends:
-        """The intervals of all rows at once, or those of any one where nothing is known of all."""
-        return self.together or self.alone
+        """The wider intervals: for what was asked where those are known, of all rows at once, or those of any one."""
+        return self.asked or self.together or self.alone
+
+    @property
+    def ends_named(self) -> tuple[str, str]:
+        """The names of both intervals of a row, for a reader."""
+        if self.asked is not None:
+            return WITHIN, "asked for"
+        return self.axis.alone, f"among all {self.size:,}"
 
     @property
     def texts(self) -> bool:
@@ -241,17 +251,19 @@ def panels(counts: Counts, width: int) -> tuple[Panel, Panel | None, bool]:
     )
     if not counts.bars:
         return full, None, False
-    one = counts.alone.reach if counts.one is None else float(counts.one.value)
+    read = counts.alone if counts.asked is None else counts.asked
+    one = read.reach if counts.one is None else float(counts.one.value)
     every = counts.among.reach if counts.every is None else float(counts.every.value)
     if one * tall / (highest * air - lowest) >= LEGIBLE:
-        least, most = min(lowest, counts.among.lowest), max(highest, counts.among.highest)
+        least = min(lowest, counts.among.lowest, counts.alone.lowest)
+        most = max(highest, counts.among.highest, counts.alone.highest)
         foot = -_nice_top(-least) if least < 0 else 0.0
         room = (most * tall - foot * LABEL_HEIGHT) / (tall - LABEL_HEIGHT)  # above the caps stands a value
         return replace(full, low=foot, high=max(_nice_top(most) * air, room), intervals=True), None, False
     cut = cut_for(counts.values, one, every)
     if cut is None:
         return full, None, True
-    foot = max(-cut, min(0.0, counts.among.lowest))
+    foot = max(-cut, min(0.0, counts.among.lowest, counts.alone.lowest))
     below = replace(full, low=foot, high=cut, bars=False, intervals=True, tall=tall if lying else TALL_CUT)
     return (replace(full, cut=cut) if full.up(cut) >= 2 else full), below, False
 

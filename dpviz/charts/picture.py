@@ -23,14 +23,15 @@ def heading(release: Release) -> str:
     return marked + release.title
 
 
-def promise(release: Release) -> str:
+def promise(release: Release, *, closed: bool = False) -> str:
     """The guarantee in words, which rows the limits of the unit may leave out, and whether a ledger is known to have
-    made the release."""
+    made the release; of a release that a profile closes, its limits are said elsewhere."""
     kept = release.promise
     if release.teaching is not None:
         kept = "A person who knows the seed knows the noise: this draw protects nobody"
     doubt = "" if release.teaching is not None else release.doubt
-    return ". ".join(filter(None, [kept, release.limits.removesuffix("."), doubt]))
+    limits = "" if closed else release.limits.removesuffix(".")
+    return ". ".join(filter(None, [kept, limits, doubt]))
 
 
 def picture(release: Release) -> dict[str, Any]:

@@ -15,6 +15,7 @@ each.
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -442,6 +443,11 @@ class Closed:
         return (self._counts.paid,) if self._order == "together" else (self._counts.paid, self._profile.paid)
 
     @property
+    def both_releases(self) -> tuple[Release, Release]:
+        """The counts, and the profile that closes them."""
+        return self._counts, self._profile
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """The limit, and the order of both purchases, as sentences."""
         return self._ends("").remarks
@@ -548,6 +554,27 @@ class Closed:
                 columns |= {f"low{ending}_counted": counted.low, f"high{ending}_counted": counted.high}
         frame = plain.drop(columns=[name for name in plain if str(name).startswith(("low", "high"))]).assign(**columns)
         return told(marked(frame, *self.paid), " ".join(ends.remarks))
+
+    @plain_arguments
+    def chart(self, **options: Any) -> Any:
+        """Draw what was counted and what was asked as an Altair chart; see `dpviz.charts.of_closed`.
+
+        Parameters
+        ----------
+        **options
+            Options of the chart: `beta`, `theme`, `width` and `bars`.
+
+        Returns
+        -------
+        altair.Chart
+            The chart, with a thin bar for what was counted and a wide one for what was asked.
+
+        Raises
+        ------
+        ParameterError
+            If an option is unknown or outside its range.
+        """
+        return pkgutil.resolve_name("dpviz.charts:of_closed")(self, **options)
 
     def __repr__(self) -> str:
         return f"<Closed: {self._counts!r} by {self._profile!r}>"

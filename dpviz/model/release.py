@@ -923,11 +923,14 @@ class Release(OrderedAskable):
         return (entry.closed or "")[: len("YYYY-MM-DD")]
 
     @plain_arguments
-    def chart(self, **options: Any) -> Any:
+    def chart(self, *, profile: Release | None = None, **options: Any) -> Any:
         """Draw the release as an Altair chart; see `dpviz.charts.of_release`.
 
         Parameters
         ----------
+        profile : Release, optional
+            A profile of the same users, which closes the ends that a limit on bins leaves open: the chart is that of
+            ``release.closed_by(profile)``.
         **options
             Options of the chart for this kind of answer, such as those of `dpviz.charts.histogram`.
 
@@ -939,8 +942,10 @@ class Release(OrderedAskable):
         Raises
         ------
         ParameterError
-            If an option is unknown or outside its range.
+            If an option is unknown or outside its range, or the profile says nothing of these counts.
         """
+        if profile is not None:
+            return self.closed_by(profile).chart(**options)
         return pkgutil.resolve_name("dpviz.charts:of_release")(self, **options)
 
     # ------------------------------------------------------------ storing

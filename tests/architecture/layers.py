@@ -36,13 +36,14 @@ IMPORTERS = {"import_module", "resolve_name", "__import__"}
 
 UPWARD = {
     ("dpviz.model.release", "dpviz.charts"),
+    ("dpviz.model.closing", "dpviz.charts"),
     ("dpviz.model.combination", "dpviz.charts"),
     ("dpviz.model.derived", "dpviz.charts"),
     ("dpviz.model.marginals", "dpviz.charts"),
     ("dpviz.session.plan", "dpviz.charts"),
 }
-"""The upward calls there are, by name and on use: what `chart()` of a release, a plan, a combined answer or a
-derived value returns is drawn above."""
+"""The upward calls there are, by name and on use: what `chart()` of a release, a plan, a combined answer, a
+closed one or a derived value returns is drawn above."""
 
 
 def part(module: str) -> str:

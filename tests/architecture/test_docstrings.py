@@ -26,6 +26,7 @@ DONE = (
     "charts.heat_map",
     "charts.histogram",
     "charts.noise_law",
+    "charts.of_closed",
     "charts.of_combined",
     "charts.of_derived",
     "charts.of_marginal",
