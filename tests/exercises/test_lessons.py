@@ -32,6 +32,7 @@ ANSWERS = {
     "40_top_k": [8, 402, "b", 2.15, 10, "b", 0],
     "50_sampling": ["3/64", 0.5, "51/50", "2601/2500", 3, 0.5],
     "60_groups": [3, "3/2", "b", 1, 48.5, "1/45"],
+    "70_limits": [9, "b", 4222, 2430, 12, 1],
 }
 """The right answers as somebody types them who found them with a pencil, a table of the lesson, or the paper."""
 
