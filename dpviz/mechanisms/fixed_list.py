@@ -254,6 +254,11 @@ class FixedList(Parameters):
         return LineAsk.from_parameters(parameters)
 
     @property
+    def revisions(self) -> tuple[str, ...]:
+        """The mechanisms of the lines and the revisions of their calibrations, from which the price follows."""
+        return tuple(sorted({f"{line.mechanism.name} {line.mechanism.revision}" for line in self.lines}))
+
+    @property
     def title(self) -> str:
         return f"batch: {counted(len(self.lines), 'line')}, δ {text(self.delta)}"
 

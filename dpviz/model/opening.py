@@ -137,6 +137,11 @@ class OpeningTerms(Protocol):
     name: ClassVar[str]
     repriced: ClassVar[tuple[Repricing, ...]] = ()
 
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The calibrations from which the price follows, where it follows from more than the parameters: `Dense 2`."""
+        ...
+
     def parameters(self) -> dict[str, str]:
         """The parameters as exact texts: part of the key, and what the ledger keeps."""
         ...

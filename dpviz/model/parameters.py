@@ -271,6 +271,11 @@ class ParameterFacts:
     repriced: ClassVar[tuple[Repricing, ...]] = ()
     """Revisions that were charged too little: `dpviz ledger verify` names their answers."""
 
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The calibrations from which a price follows, where it follows from more than the parameters: `Dense 2`."""
+        return ()
+
     names_items: ClassVar[bool] = False
     """Whether an answer names the largest items, instead of having a value for every bin."""
 

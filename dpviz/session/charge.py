@@ -11,7 +11,7 @@ from dpviz.errors import ParameterError, unwritable
 from dpviz.exact import text
 from dpviz.model.answers import Answer
 from dpviz.model.bought_together import price_of_both, purchase_json
-from dpviz.model.mechanism import Bound, Mode
+from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
@@ -86,7 +86,8 @@ class Charge:
         asked = bound.question.limited(limits) if named else bound.question
         bought, with_profile = {}, ""
         if self._profile is not None:
-            bought = {"over": purchase_json(self._profile.question, self._profile.mechanism)}
+            profile = self._profile.mechanism
+            bought = {"over": {**purchase_json(self._profile.question, profile), "mechanism": calibrated(profile)}}
             with_profile = ", with a profile"
         return {
             "question": bound.question.to_json(),
@@ -94,11 +95,17 @@ class Charge:
             **bought,
             "question_text": f"{asked.text}{with_profile}",
             "question_id": bound.question.id,
-            "mechanism": {"name": bound.mechanism.name, "parameters": bound.mechanism.parameters()},
+            "mechanism": calibrated(bound.mechanism),
             "mode": self._mode,
             "user_key": self.user_key,
             "price": price_json(self._price, conversion),
         }
+
+
+def calibrated(mechanism: Mechanism) -> dict[str, Any]:
+    """A mechanism as a charge names it. Its revision is no part of a key: an answer stays found when it is raised."""
+    later = {} if mechanism.revision == 1 else {"revision": mechanism.revision}
+    return {"name": mechanism.name, "parameters": mechanism.parameters(), **later}
 
 
 _BASIC: WeakSet[Ledger] = WeakSet()

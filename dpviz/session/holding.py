@@ -129,10 +129,15 @@ def _wrong(ledger: _Ledger, kind: str, content: Mapping[str, Any], answer: Calla
 
 
 def _charged(ledger: _Ledger, body: Mapping[str, Any]) -> str:
-    """The fault of a charge, which may have no answer and says no revision: a first revision alone is held."""
+    """The fault of a charge, which may have no answer. Where it names no revision, a first one is held."""
     bound = _bound_again(body, ledger) if "question" in body else None
     profile = _profile_again(body, ledger)
-    if bound is None or profile is None or any(one.mechanism.revision != 1 for one in (bound, *profile)):
+    if bound is None or profile is None:
+        return ""
+    named = [body["mechanism"], *(body["over"]["mechanism"] for _ in profile)]
+    if any(
+        one.mechanism.revision != said.get("revision", 1) for one, said in zip((bound, *profile), named, strict=True)
+    ):
         return ""
     due = price_of_both(bound, *profile)
     return _too_little(ledger.account, body["price"], due, "what its parameters cost")
@@ -162,15 +167,12 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
     return ""
 
 
-def _purchased(said: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The profile that an answer holds, as an entry names it; None where there is none."""
-    if "profile" not in said:
+def _purchased(profile: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The profile that an answer holds or an entry names, without revisions, which are no part of a purchase."""
+    if profile is None:
         return None
-    made = said["profile"]["mechanism"]
-    return {
-        "question": said["profile"]["question"],
-        "mechanism": {"name": made["name"], "parameters": made["parameters"]},
-    }
+    made = profile["mechanism"]
+    return {"question": profile["question"], "mechanism": {"name": made["name"], "parameters": made["parameters"]}}
 
 
 def _profile_again(body: Mapping[str, Any], ledger: _Ledger) -> tuple[Bound, ...] | None:
@@ -205,7 +207,7 @@ def _about(
         "parameters": (made["parameters"], asked["parameters"]),
         "mode": (said["mode"], body.get("mode", said["mode"])),
         "unit": (Unit(**said["unit"]), ledger.unit_of(body)),
-        "profile": (_purchased(said), body.get("over")),
+        "profile": (_purchased(said.get("profile")), _purchased(body.get("over"))),
         "dataset": (said["dataset"], charter["dataset"]),
         "seed": (said["teaching"], None),
     }
@@ -256,7 +258,10 @@ def _opening(ledger: _Ledger, body: Mapping[str, Any]) -> str:
     if kind is None:
         return ""
     try:
-        due = kind.from_parameters(dict(body["mechanism"]["parameters"])).price(ledger.unit)
+        opening = kind.from_parameters(dict(body["mechanism"]["parameters"]))
+        if tuple(body["mechanism"].get("revisions", opening.revisions)) != opening.revisions:
+            return ""  # its price followed from another calibration
+        due = opening.price(ledger.unit)
     except UNREADABLE:
         return ""
     return _too_little(ledger.account, body["price"], due, "what its parameters cost")

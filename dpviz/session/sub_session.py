@@ -547,10 +547,11 @@ def opening_body(
     parameters: Opening, price: Guarantee, key: str | None, conversion: Conversion | None
 ) -> dict[str, Any]:
     """The body that the ledger writes beside the charge for a sub-session: all public."""
+    calibrated = {"revisions": list(parameters.revisions)} if parameters.revisions else {}
     return {
         "question_text": parameters.title,
         "question_id": "",
-        "mechanism": {"name": parameters.name, "parameters": parameters.parameters()},
+        "mechanism": {"name": parameters.name, "parameters": parameters.parameters(), **calibrated},
         "user_key": key,
         "price": price_json(price, conversion),
     }

@@ -393,6 +393,26 @@ def test_a_ledger_that_was_charged_less_than_its_list_costs_is_refused(
         session(tmp_path).ledger.verify()
 
 
+def test_a_list_is_held_against_its_price_by_the_calibrations_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later dpviz, by which the same list costs more: its ledgers of before are right, and its own are held."""
+    it = session(tmp_path)
+    it.batch(lines(), delta="1e-6")
+    assert it.ledger.entries()[0].body["mechanism"]["revisions"] == ["Dense 1"]
+    honest = mechanisms.fixed_list._priced  # type: ignore[attr-defined]
+
+    def dearer(*given: Any) -> Any:
+        priced = honest(*given)
+        return replace(priced, exact=replace(priced.exact, epsilon=priced.exact.epsilon + Fraction(1, 100)))
+
+    monkeypatch.setattr(mechanisms.fixed_list, "_priced", dearer)  # type: ignore[attr-defined]
+    with pytest.raises(LedgerCorrupt, match="charged less than what its parameters cost"):
+        session(tmp_path).ledger.verify()
+    monkeypatch.setattr(dv.Dense, "revision", property(lambda self: 9))
+    assert session(tmp_path).ledger.verify()
+
+
 @pytest.mark.parametrize("more", [Fraction(1, 100), Fraction(-1, 100)])
 def test_a_list_that_would_cost_something_else_today_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Fraction

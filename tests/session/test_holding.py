@@ -264,10 +264,14 @@ def test_prices_alone_would_not_have_found_it(path: Path, name: str) -> None:
     verify(path, held=False)
 
 
-def test_a_charge_without_an_answer_is_held_against_its_parameters(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "mechanism", [dv.Dense(3), dv.Dense(3, base="gaussian", delta="1e-6"), dv.Tree(3, base="gaussian", delta="1e-6")]
+)
+def test_a_charge_without_an_answer_is_held_against_its_parameters(tmp_path: Path, mechanism: Any) -> None:
+    """Whatever the revision of its mechanism, which the charge names."""
     path = tmp_path / "visits.ledger"
     session = paid(path, "basic")
-    plan = session.plan(BINS, dv.Dense(3))
+    plan = session.plan(BINS, mechanism)
     assert plan is not None
 
     def failing(*_: object) -> None:
@@ -276,8 +280,9 @@ def test_a_charge_without_an_answer_is_held_against_its_parameters(tmp_path: Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(session._source), "count", failing)
         with pytest.raises(dv.errors.ReleaseFailed):
-            session.release(BINS, dv.Dense(3))
+            session.release(BINS, mechanism)
     verify(path)
+    assert session.ledger.entries()[7].body["mechanism"].get("revision", 1) == mechanism.revision
     rewritten(path, entry(8, cheaper))
     forget_all(path)
     with pytest.raises(LedgerCorrupt, match="entry 8 .* less than what its parameters cost"):
