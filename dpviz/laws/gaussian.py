@@ -51,6 +51,13 @@ MOST_ADDED = 1 << 10
 """Weights are added up one by one up to this standard deviation."""
 
 
+WIDE = 64
+"""Above this variance a single tail is compared with integrals first."""
+
+CLOSE, FINE = 24, 256
+"""So many binary digits of it are enough, unless this precision was not."""
+
+
 @dataclass(frozen=True)
 class DiscreteGaussian:
     """Z with Pr[Z = z] proportional to exp(-z**2 / (2 * variance)). Mean 0; its variance is at most `variance`.
@@ -360,6 +367,20 @@ def chance_from(variance: Fraction, m: int, precision: int = PRECISION) -> Enclo
         with context:
             rounded.append(from_mpfr(gmpy2.mpfr(end)))
     return max(Fraction(0), rounded[0]), rounded[1]
+
+
+def gaussian_tail(variance: Fraction, least: int, precision: int = PRECISION) -> Enclosure:
+    """Pr[Z >= least], enclosed: from integrals where these are close, else by adding up.
+
+    >>> low, high = gaussian_tail(Fraction(100), 31)
+    >>> round(float(low), 9), high - low < low / 10**9
+    (0.001144207, True)
+    """
+    if variance > MOST_ADDED**2 or (variance > WIDE and precision <= FINE):
+        low, high = chance_from(variance, least, precision)
+        if (high - low) * (1 << CLOSE) <= low:
+            return low, high
+    return DiscreteGaussian(variance).above(least - 1, precision)
 
 
 def _rational(number: Fraction) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Self
 
@@ -9,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
-from dpviz.errors import ParameterError
+from dpviz.errors import DpvizError, ParameterError
 from dpviz.laws.first_guesses import reach_near, threshold_near
+from dpviz.mechanisms.gaussian import GAUSSIAN
 from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
 from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, least_passing
@@ -121,6 +124,18 @@ def reach_for(rate: Fraction, delta: Fraction, moved: Filled, filled: tuple[Fill
     if reach * rate < WIDEST or shown_at_most(filled, Cut(rate, reach, False, False).passes, delta):
         return None
     return reach
+
+
+def compared(
+    made: Parameters, question: Question, unit: Unit, least: Callable[[Any], Fraction]
+) -> dict[str, Fraction]:
+    """The least value that is shown with geometric and with Gaussian noise, where both are drawn at this price."""
+    found = {}
+    for base in ("exp", GAUSSIAN):
+        with suppress(DpvizError):
+            one: Any = type(made).from_parameters({**made.parameters(), "base": base})
+            found[base] = least(one.bind(question, unit))
+    return found if len(found) == 2 else {}
 
 
 def cut_through(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,17 @@ from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import (
     CAP,
     GAMMA,
-    LAW,
+    LAWS,
     SAMPLER,
     UNIFORM,
-    Base,
     BoundNoise,
     CountNoise,
     Sampler,
     check_law,
+    check_limit,
 )
-from dpviz.mechanisms.cuts import reach_for
+from dpviz.mechanisms.cuts import compared, reach_for
+from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import moved_keys, own_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
@@ -46,6 +47,7 @@ from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.unit import Unit
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
+AnyBase = Literal["exp", "paper", "tight", "gaussian"]
 Variant = Literal["repaired", "paper"]
 
 PRECISION = 128
@@ -94,13 +96,14 @@ class Stability(Parameters):
     lower for a user of many bins, nothing that is shown is off by more than it, and a count above twice the threshold
     is always shown. A cap lowers larger counts before the noise: of these neither is true. Finite samplers and the
     paper's variant do not truncate, nor is noise truncated where that would raise the threshold (rows that are
-    replaced, at a large epsilon) or throw most of it away (delta above epsilon).
+    replaced, at a large epsilon) or throw most of it away (delta above epsilon). Gaussian noise is not truncated.
 
     **Privacy.** Approximate DP. With tau the chance that a bin of max_per_bin rows is shown, a unit that moves m bins
     costs (epsilon, 1 - (1 - tau)^m) [1]_ [2]_: the chance that any bin that it moves leaves the range of its noise. A
     unit that is replaced moves twice the bins that it touches. Without truncation only bins that the unit alone makes
     count, and of a unit that is replaced those of one side (`privacy.unknown_keys`). The paper's variant costs a user
-    of l1 rows in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy.
+    of l1 rows in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy. Gaussian noise shares one
+    delta between bins that are new and bins that are common (`privacy.gaussian_keys`).
 
     **Error.** Exact, in closed form, for every true count; an empty bin is never wrong.
 
@@ -127,7 +130,9 @@ class Stability(Parameters):
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
-    base: Base = LAW
+    base: AnyBase = parameter(
+        reads=OneOf(AnyBase), default="exp", label="Noise law", options={**LAWS, GAUSSIAN: GAUSSIAN_WORDS}
+    )
     sampler: Sampler = SAMPLER
     gamma: ExactOrNone = UNIFORM
     cap: int | None = CAP
@@ -141,11 +146,16 @@ class Stability(Parameters):
     def check_together(self, given: Mapping[str, Any]) -> None:
         check_law(self.base, self.sampler, given["gamma"])
 
+    def check(self) -> None:
+        if self.base == GAUSSIAN and self.variant == "paper":
+            raise ParameterError.of('variant="paper"', "the paper has no Gaussian noise", "leave variant out")
+
     @property
     def noise(self) -> CountNoise:
-        return CountNoise(self.epsilon, self.base, self.sampler, self.gamma, self.cap)
+        base: Any = self.base
+        return CountNoise(self.epsilon, base, self.sampler, self.gamma, self.cap)
 
-    def bind(self, question: Question, unit: Unit) -> StabilityBound:
+    def bind(self, question: Question, unit: Unit) -> OccupiedBound:
         """Fix the sensitivity, the law and the threshold.
 
         Parameters
@@ -157,7 +167,7 @@ class Stability(Parameters):
 
         Returns
         -------
-        StabilityBound
+        OccupiedBound
             Price, draw and error law of `Stability` for this question and unit.
 
         Raises
@@ -165,7 +175,14 @@ class Stability(Parameters):
         ParameterError
             If `Stability` cannot answer the question for this unit. Only public facts are looked at.
         """
-        return self._bound(question, unit, first=False)
+        question.check_counts(self.name)
+        if self.base != GAUSSIAN:
+            return self._bound(question, unit, first=False)
+        from dpviz.mechanisms.gaussian_keys import GaussianStabilityBound, gaussian_cut
+
+        limit = check_limit(unit.n if self.cap is None else self.cap)
+        found = gaussian_cut(self.epsilon, self.delta, question, unit)
+        return GaussianStabilityBound(self, question, unit, found, limit).check_reached()
 
     def bind_first(self, question: Question, unit: Unit) -> StabilityBound:
         """Bind as the first revision did, whose threshold for users rests on group privacy.
@@ -204,30 +221,109 @@ class Stability(Parameters):
                 "the paper's table needs a chance of a uniform count of at most δ/4",
                 'leave gamma out, or use variant="repaired"',
             )
-        if noise.limit is not None and bound.threshold >= noise.limit:
-            raise ParameterError.of(
-                f"threshold {bound.threshold:,}",
-                f"no count of at most {noise.limit:,} would ever be shown",
-                "allow a larger ε or δ",
-            )
-        return bound
+        return bound.check_reached()
 
 
 @dataclass(frozen=True)
-class StabilityBound(Bound):
-    """Stability, bound to a question and a unit.
-
-    first  whether the threshold is that of the first revision, by group privacy
-    """
+class OccupiedBound(Bound):
+    """Stability, bound to a question and a unit, whatever the noise."""
 
     mechanism: Stability
     question: Question
     unit: Unit
-    noise: BoundNoise
-    first: bool = False
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
+
+    @property
+    def threshold(self) -> int:
+        """Noisy counts strictly above this are shown."""
+        raise NotImplementedError
+
+    @property
+    def limit(self) -> int | None:
+        """The public top of a count, if there is one."""
+        raise NotImplementedError
+
+    @property
+    def bins(self) -> int | None:
+        """The number of bins, where they are declared."""
+        return self.question.bins if self.question.domain.declared else None
+
+    def _noisy(self, counts: NDArray[np.int64], bits: Bits, mode: Mode) -> NDArray[np.int64]:
+        """Counts with noise, clamped to the public range."""
+        raise NotImplementedError
+
+    def check_reached(self) -> Self:
+        """Refuse a threshold that no count can pass."""
+        if self.limit is not None and self.threshold >= self.limit:
+            raise ParameterError.of(
+                f"threshold {self.threshold:,}",
+                f"no count of at most {self.limit:,} would ever be shown",
+                "allow a larger ε or δ",
+            )
+        return self
+
+    @cached_property
+    def space(self) -> Space:
+        """Of one shown bin: how many will be shown depends on the data."""
+        count = 64 if self.limit is None else self.limit.bit_length()
+        if self.bins is None:
+            return Space(bits=count, text=f"{count} and its label, for each bin that is shown")
+        label = max(1, (self.bins - 1).bit_length())
+        return Space(bits=count + label, text=f"{count} + {label}, for each bin that is shown")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text="one draw for each bin that is not empty")
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, Fraction]:  # type: ignore[override]
+        """Of geometric and of Gaussian noise."""
+        made = self.mechanism
+        if made.base not in ("exp", GAUSSIAN) or made.variant == "paper":
+            return {}
+        return compared(made, self.question, self.unit, lambda bound: Fraction(bound.threshold + 1))
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
+        """Draw for the bins that are not empty. How many these are is private: no tick tells.
+
+        Each bin has noise of its own, so the law does not know in which order or in how many batches they come. Bins
+        that do not pass are forgotten with their batch.
+        """
+        assert isinstance(statistic, SparseCounts)
+        if tick is not None:
+            tick(0, self.cost.steps)
+        shown: list[Batch] = []
+
+        def draw(batch: Batch) -> None:
+            noisy = self._noisy(batch.counts, bits, mode)
+            kept = noisy > self.threshold
+            shown.append(batch.chosen(kept, noisy[kept]))
+
+        statistic.each(draw)
+        if not shown:
+            return SparseTable((), np.zeros(0, dtype=np.int64))
+        return SparseTable(*to_show(shown))
+
+
+@dataclass(frozen=True)
+class StabilityBound(OccupiedBound):
+    """Stability with geometric noise, bound to a question and a unit.
+
+    first  whether the threshold is that of the first revision, by group privacy
+    """
+
+    noise: BoundNoise
+    first: bool = False
+
+    @property
+    def limit(self) -> int | None:
+        return self.noise.limit
 
     @property
     def decay(self) -> Decay:
@@ -293,27 +389,9 @@ class StabilityBound(Bound):
         return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
 
     @cached_property
-    def space(self) -> Space:
-        """Of one shown bin: how many will be shown depends on the data."""
-        count = 64 if self.noise.limit is None else self.noise.limit.bit_length()
-        if not self.question.domain.declared:
-            return Space(bits=count, text=f"{count} and its label, for each bin that is shown")
-        label = max(1, (self.question.bins - 1).bit_length())
-        return Space(bits=count + label, text=f"{count} + {label}, for each bin that is shown")
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(steps=1, text="one draw for each bin that is not empty")
-
-    @cached_property
     def law(self) -> StabilityLaw:
-        bins = self.question.bins if self.question.domain.declared else None
         kind = StabilityLaw if self.reach is None else TruncatedStabilityLaw
-        return kind(self.noise.law, self.threshold, bins, self.unit.n)
-
-    @property
-    def error(self) -> ErrorModel:
-        return self.law.error
+        return kind(self.noise.law, self.threshold, self.bins, self.unit.n)
 
     @property
     def always_above(self) -> int | None:
@@ -336,27 +414,6 @@ class StabilityBound(Bound):
 
     def modes(self) -> tuple[Mode, ...]:
         return self.noise.modes()
-
-    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
-        """Draw for the bins that are not empty. How many these are is private: no tick tells.
-
-        Each bin has noise of its own, so the law does not know in which order or in how many batches they come. Bins
-        that do not pass are forgotten with their batch.
-        """
-        assert isinstance(statistic, SparseCounts)
-        if tick is not None:
-            tick(0, self.cost.steps)
-        shown: list[Batch] = []
-
-        def draw(batch: Batch) -> None:
-            noisy = self._noisy(batch.counts, bits, mode)
-            kept = noisy > self.threshold
-            shown.append(batch.chosen(kept, noisy[kept]))
-
-        statistic.each(draw)
-        if not shown:
-            return SparseTable((), np.zeros(0, dtype=np.int64))
-        return SparseTable(*to_show(shown))
 
     def _noisy(self, counts: NDArray[np.int64], bits: Bits, mode: Mode) -> NDArray[np.int64]:
         if self.reach is None:

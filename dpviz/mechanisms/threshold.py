@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
+from dpviz.errors import ParameterError
 from dpviz.exact import Decay
-from dpviz.mechanisms.cuts import DELTA, PureOrNot, cut_for, cut_through, loss_of, truncated_cut
+from dpviz.mechanisms.count_noise import LAWS
+from dpviz.mechanisms.cuts import DELTA, PureOrNot, compared, cut_for, cut_through, loss_of, truncated_cut
+from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
-from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, parameter
+from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, parameter
 from dpviz.model.question import Question
 from dpviz.model.source import Tick
 from dpviz.model.statistic import SparseCounts, Statistic, StatisticKind
@@ -32,6 +40,9 @@ VALUE = 64
 """The bits of a value that is shown."""
 
 
+Noise = Literal["exp", "gaussian"]
+
+
 class Threshold(PureOrNot):
     """Add noise to a sparse vector of counts or sums, and show the values that reach a threshold.
 
@@ -42,6 +53,9 @@ class Threshold(PureOrNot):
     delta : str, int, float or Fraction, optional
         The chance, in the session's unit, that a bin which exists because of one unit is shown. Without a delta, every
         bin of the domain gets noise, empty ones too, and the price is pure; the bins must then be declared.
+    base : {"exp", "gaussian"}, default "exp"
+        "gaussian" needs a delta and values that are not below 0, and has the lower threshold for a user of about three
+        bins or more.
 
     Raises
     ------
@@ -59,7 +73,8 @@ class Threshold(PureOrNot):
     **Privacy.** Pure DP without a delta: noise on every bin. With one (epsilon, delta): a bin that holds nothing but w
     steps of one unit is shown with chance tau = P[noise >= t - w], and a unit that moves m bins costs 1 - (1 - tau)^m
     (`privacy.unknown_keys`). m is twice the number of bins of a unit that is replaced; without truncation, where no
-    value is below 0, it is not doubled [1]_.
+    value is below 0, it is not doubled [1]_. Gaussian noise shares one delta between bins that are new and bins that
+    are common (`privacy.gaussian_keys`).
 
     **Error.** Exact, in closed form, for one sign of values; an empty bin is off only where it is shown.
 
@@ -86,8 +101,21 @@ class Threshold(PureOrNot):
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: ExactOrNone = DELTA
+    base: Noise = parameter(
+        reads=OneOf(Noise),
+        default="exp",
+        label="Noise law",
+        options={"exp": LAWS["exp"], GAUSSIAN: GAUSSIAN_WORDS},
+        later=True,
+    )
 
-    def bind(self, question: Question, unit: Unit) -> ThresholdBound:
+    def check(self) -> None:
+        if self.base == GAUSSIAN and self.delta is None:
+            raise ParameterError.of(
+                "no delta", 'base="gaussian" needs delta, which is part of its price', 'write delta="1e-6"'
+            )
+
+    def bind(self, question: Question, unit: Unit) -> ValuesBound:
         """Fix the noise and the threshold.
 
         Parameters
@@ -99,7 +127,7 @@ class Threshold(PureOrNot):
 
         Returns
         -------
-        ThresholdBound
+        ValuesBound
             Price, draw and error law of `Threshold` for this question and unit.
 
         Raises
@@ -109,27 +137,100 @@ class Threshold(PureOrNot):
         """
         question.check_adds(self.name)
         moves = Moves.of(question, unit)
+        if self.base == GAUSSIAN:
+            return self._gaussian(question, unit)
         check_scale(Decay.exp(self.epsilon / moves.l1))
         truncated = truncated_cut(self.epsilon / moves.l1, self.delta, question, unit)
         cut = truncated or cut_for(self.name, self.epsilon, self.delta, question, unit, moves)
         return ThresholdBound(self, question, unit, cut, truncated is not None)
 
+    def _gaussian(self, question: Question, unit: Unit) -> ValuesBound:
+        from dpviz.mechanisms.gaussian_keys import GaussianThresholdBound, gaussian_cut
+
+        assert self.delta is not None
+        if question.aggregate.signed:
+            raise ParameterError.of(
+                question.text,
+                "Gaussian noise behind a threshold is for values that are not below 0",
+                'use base="exp", or sum a column whose low is 0',
+            )
+        return GaussianThresholdBound(self, question, unit, gaussian_cut(self.epsilon, self.delta, question, unit))
+
 
 @dataclass(frozen=True)
-class ThresholdBound(Bound):
-    """Threshold, bound to a question and a unit.
-
-    truncated  whether the noise is smaller than the threshold in size
-    """
+class ValuesBound(Bound):
+    """Threshold, bound to a question and a unit, whatever the noise."""
 
     mechanism: Threshold
     question: Question
     unit: Unit
-    cut: Cut
-    truncated: bool = False
 
     needs: ClassVar[StatisticKind] = StatisticKind.SPARSE
     shape: ClassVar[type[Answer]] = SparseTable
+
+    @property
+    def bins(self) -> int | None:
+        """The number of bins, where they are declared."""
+        return self.question.bins if self.question.domain.declared else None
+
+    @cached_property
+    def space(self) -> Space:
+        """Of one shown bin: how many will be shown depends on the data."""
+        if self.bins is None:
+            return Space(bits=VALUE, text=f"{VALUE} and its label, for each bin that is shown")
+        label = max(1, (self.bins - 1).bit_length())
+        return Space(bits=VALUE + label, text=f"{VALUE} + {label}, for each bin that is shown")
+
+    @property
+    def cost(self) -> Cost:
+        return Cost(steps=1, text="one draw for each bin that is not empty")
+
+    @property
+    def error(self) -> ErrorModel:
+        return self.law.error
+
+    @property
+    def least(self) -> int:
+        """A noisy value is shown where it is at least this, in whole steps."""
+        raise NotImplementedError
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, Fraction]:  # type: ignore[override]
+        """Of geometric and of Gaussian noise."""
+        if self.mechanism.delta is None or self.question.aggregate.signed:
+            return {}
+        step = self.question.aggregate.step
+        return compared(self.mechanism, self.question, self.unit, lambda bound: bound.least * step)
+
+    def cut_through(
+        self, labels: NDArray[Any], values: NDArray[np.int64], bits: Bits
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The labels and noisy values that are shown."""
+        raise NotImplementedError
+
+    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
+        """Draw what is shown. How many bins are occupied is private: no tick tells."""
+        assert isinstance(statistic, SparseCounts)
+        labels, values = statistic.take()
+        if tick is not None:
+            tick(0, self.cost.steps)
+        shown, kept = self.cut_through(labels, values, bits)
+        return SparseTable(tuple(shown.tolist()), kept)
+
+
+@dataclass(frozen=True)
+class ThresholdBound(ValuesBound):
+    """Threshold with geometric noise, bound to a question and a unit.
+
+    truncated  whether the noise is smaller than the threshold in size
+    """
+
+    cut: Cut
+    truncated: bool = False
+
+    @property
+    def least(self) -> int:
+        return self.cut.least
 
     @cached_property
     def price(self) -> Guarantee:
@@ -139,26 +240,9 @@ class ThresholdBound(Bound):
         return Guarantee(loss_of(epsilon, delta), self.unit, rule, requested=epsilon)
 
     @cached_property
-    def space(self) -> Space:
-        """Of one shown bin: how many will be shown depends on the data."""
-        if not self.question.domain.declared:
-            return Space(bits=VALUE, text=f"{VALUE} and its label, for each bin that is shown")
-        label = max(1, (self.question.bins - 1).bit_length())
-        return Space(bits=VALUE + label, text=f"{VALUE} + {label}, for each bin that is shown")
-
-    @property
-    def cost(self) -> Cost:
-        return Cost(steps=1, text="one draw for each bin that is not empty")
-
-    @cached_property
     def law(self) -> ThresholdLaw:
-        bins = self.question.bins if self.question.domain.declared else None
         kind = TruncatedThresholdLaw if self.truncated else ThresholdLaw
-        return kind(self.cut, self.question.aggregate.step, bins)
-
-    @property
-    def error(self) -> ErrorModel:
-        return self.law.error
+        return kind(self.cut, self.question.aggregate.step, self.bins)
 
     @property
     def verb(self) -> str:
@@ -167,16 +251,11 @@ class ThresholdBound(Bound):
         size = f"{least} or more{', in either direction' if self.cut.signed else ''}"
         return f"Adds noise to {which} and shows those that come to {size}."
 
-    def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
-        """Draw what is shown. How many bins are occupied is private: no tick tells."""
-        assert isinstance(statistic, SparseCounts)
-        labels, values = statistic.take()
-        if tick is not None:
-            tick(0, self.cost.steps)
-        bins = self.question.bins if self.question.domain.declared else None
+    def cut_through(
+        self, labels: NDArray[Any], values: NDArray[np.int64], bits: Bits
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         sampler = truncated_geometric(self.cut.decay, self.cut.least - 1) if self.truncated else None
-        shown, kept = cut_through(self.cut, labels, values, bins, bits, sampler)
-        return SparseTable(tuple(shown.tolist()), kept)
+        return cut_through(self.cut, labels, values, self.bins, bits, sampler)
 
 
 protect_module(vars())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
@@ -164,6 +164,12 @@ class BoundPrice(BoundTerms):
         """The same answer with noise that a zCDP budget pays for better, at no more than the same rho; None where there
         is none, or it is this one."""
         return None
+
+    @property
+    def thresholds(self) -> Mapping[str, Fraction]:
+        """The least value that is shown, by the noise laws that this price could pay for; empty where there is no
+        threshold, or no choice."""
+        return {}
 
     def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance of discrete Gaussian noise on counts and how this unit, in place of its own, moves them; None

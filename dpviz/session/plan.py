@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DpvizError, ParameterError
@@ -467,6 +467,7 @@ class Plan:
         lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
+        lines += threshold_lines(self.bound)
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)
@@ -493,6 +494,21 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
         chance = "" if measure.certain else ", 95 in 100"
         lines.append(f"  {measure.words:<{wide}} {size}{ending}{chance} ({error.how})")
     return lines
+
+
+NOISES: Final = {"exp": "geometric", "gaussian": "Gaussian"}
+"""The noise laws of thresholds, in words."""
+
+
+def threshold_lines(bound: Bound) -> list[str]:
+    """The least value that is shown with each noise law, and the law with the lower one."""
+    found = bound.thresholds
+    if not found:
+        return []
+    told = " and ".join(f"from {reach(least)} with {NOISES[base]} noise" for base, least in found.items())
+    best = min(found, key=lambda base: found[base])
+    lower = f'; base="{best}" shows more' if len(set(found.values())) > 1 else ""
+    return [f"  thresholds   {told}{lower}"]
 
 
 def uncut_lines(uncut: Plan | None) -> list[str]:

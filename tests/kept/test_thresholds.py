@@ -10,9 +10,13 @@ import pytest
 
 import dpviz as dv
 from dpviz.model.question import Question
-from tests.kept.write_thresholds import ASKED, CITIES, HERE, UNIT, opened
+from tests.kept.write_thresholds import ASKED, CITIES, GAUSSIAN, HERE, UNIT, opened
 
-STATED = {"before": (1, "stability", 49), "after": (3, "stability-truncated", 42)}
+STATED = {
+    "before": (1, "stability", 49),
+    "after": (3, "stability-truncated", 42),
+    "gaussian": (3, "stability-truncated", 42),
+}
 """The revision of the first answer, and its law and threshold."""
 
 
@@ -64,3 +68,16 @@ def test_a_plan_of_today_has_another_law_than_the_stored_answer(tmp_path: Path) 
     session = kept("before", tmp_path)
     stored = session.release(CITIES, ASKED[0]).terms.law
     assert ASKED[0].bind(Question.of(CITIES), UNIT).law != stored
+
+
+def test_gaussian_answers_are_read_back_with_their_law(tmp_path: Path) -> None:
+    session = kept("gaussian", tmp_path)
+    left = session.remaining.epsilon
+    found = [session.release(CITIES, mechanism) for mechanism in GAUSSIAN]
+    assert session.remaining.epsilon == left and [one.number for one in found] == [6, 7]
+    assert [one.terms.law.name for one in found] == ["stability-gaussian", "threshold-gaussian"]
+    assert [one.terms.law for one in found] == [mechanism.bind(Question.of(CITIES), UNIT).law for mechanism in GAUSSIAN]
+    for one in found:
+        again = dv.load(saved(one, tmp_path))
+        assert again.terms.law == one.terms.law
+        assert again.terms.error.one_bin(Fraction(1, 20)) == one.error.one_bin(Fraction(1, 20))

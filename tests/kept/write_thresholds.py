@@ -2,6 +2,7 @@
 
 before.ledger.gz  by the last dpviz whose thresholds of unknown keys rested on group privacy and on sums over keys
 after.ledger.gz   by the first whose noise is truncated at them
+gaussian.ledger.gz  by the first that has Gaussian noise behind them, too
 
 Never again into an old one.
 """
@@ -29,6 +30,9 @@ ASKED = [
     dv.ThresholdMaxProjection("4", keys=6, delta="1e-6"),
 ]
 
+GAUSSIAN = [dv.Stability("2", "1e-6", base="gaussian"), dv.Threshold("1", "1e-6", base="gaussian")]
+"""What the last of these ledgers holds besides."""
+
 
 def opened(path: Path) -> dv.Session:
     return dv.Session(frame(SOURCE), UNIT, dv.Budget("30", "1e-3"), path, dataset="visits", person="Ada")
@@ -40,7 +44,7 @@ def main(name: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "kept.ledger"
         session = opened(path)
-        for mechanism in ASKED:
+        for mechanism in [*ASKED, *(GAUSSIAN if name == "gaussian" else [])]:
             session.release(CITIES, mechanism)
         assert session.ledger.verify()
         session.ledger.detach()

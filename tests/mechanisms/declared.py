@@ -47,8 +47,8 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "cap": [None, *COUNTS], "clamp": [True, False], "delta": [None, *CHANCES],
     },
     "Stability": {
-        "epsilon": NUMBERS, "delta": CHANCES, "base": LAWS, "sampler": SAMPLERS, "gamma": [None, *PARTS],
-        "cap": [None, *COUNTS], "variant": ["repaired", "paper"],
+        "epsilon": NUMBERS, "delta": CHANCES, "base": [*LAWS, "gaussian"], "sampler": SAMPLERS,
+        "gamma": [None, *PARTS], "cap": [None, *COUNTS], "variant": ["repaired", "paper"],
     },
     "PureSparse": {"epsilon": NUMBERS, "base": LAWS, "cap": [None, *COUNTS], "beta1": [None, *PARTS]},
     "Compact": {
@@ -78,7 +78,7 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "weights": [None, {("a", "b"): 2}, {"a": 1, (): "3"}, [(("a", "c"), 0)], {}], "total": ["fitted", "public"],
         "base": ["exp", "gaussian"], "delta": [None, *CHANCES],
     },
-    "Threshold": {"epsilon": NUMBERS, "delta": [None, *CHANCES]},
+    "Threshold": {"epsilon": NUMBERS, "delta": [None, *CHANCES], "base": ["exp", "gaussian"]},
     "ALP": {
         "epsilon": NUMBERS, "cap": [*ITEMS, "0.5", 10**6], "keys": COUNTS, "alpha": [3, "38/13", 0.5, 100],
         "room": [10, "2.1", 1000], "accounting": ["auto", "count-exact", "l1-real"],

@@ -43,8 +43,8 @@ from dpviz.model.laws.shared_list import SharedListLaw
 from dpviz.model.laws.signed_sketch import SignedSketchLaw
 from dpviz.model.laws.sketch import SketchLaw
 from dpviz.model.laws.sorted import SortedLaw
-from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw
-from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
+from dpviz.model.laws.stability import GaussianStabilityLaw, StabilityLaw, TruncatedStabilityLaw
+from dpviz.model.laws.threshold import Cut, GaussianThresholdLaw, ThresholdLaw, TruncatedThresholdLaw
 from dpviz.model.laws.tree import GaussianTreeLaw, TreeLaw
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
@@ -331,6 +331,32 @@ def truncated(noise: NoiseLaw, threshold: int, bins: int = 2, n: int | None = No
 
     case = independent(TruncatedStabilityLaw(noise, threshold, bins, n), pmf, bins, n, noise.limit, threshold)
     return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
+
+
+def gaussian_occupied(
+    variance: Fraction, threshold: int, limit: int | None = None, bins: int = 2, n: int | None = None
+) -> Case:
+    """Gaussian noise from its weights; noisy counts above the threshold are shown."""
+
+    def pmf(count: int) -> Pmf:
+        if count == 0:
+            return {0: whole(SURE)}
+        kept: Pmf = {}
+        for z in range(-100, 101):
+            value = max(0, count + z) if limit is None else min(limit, max(0, count + z))
+            at = value if value > threshold else 0
+            kept[at] = total([kept.get(at, whole(NONE)), bell(variance, z)])
+        return kept
+
+    law = GaussianStabilityLaw(GaussianNoise(variance, limit), threshold, bins, n)
+    case = independent(law, pmf, bins, n, limit, threshold)
+    return replace(case, means={"expected 0": whole(NONE), "bias 0": whole(NONE)})
+
+
+def gaussian_threshold(variance: Fraction, least: int, bins: int = 2) -> Case:
+    own, both = (gaussian_occupied(variance, least - 1, bins=number) for number in (bins, 2))
+    law = GaussianThresholdLaw(variance, least, SURE, bins)
+    return replace(own, law=law, tails={**own.tails, "look_ups 2": both.tails["all_bins"]})
 
 
 def compact(sampler: FiniteLaw, name: str, elements: int, bins: int = 5) -> Case:
@@ -1091,7 +1117,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "stability, truncated, n": lambda: truncated(noise("1", 9), 3, n=9),
     "stability, truncated, capped": lambda: truncated(noise("1", 6), 3),
     "stability, truncated, lost": lambda: truncated(noise("1", 4), 9),
+    "threshold, gaussian": lambda: gaussian_threshold(Fraction(4), 4),
     "threshold, truncated": lambda: truncated_threshold(Cut(Fraction(2), 3, False, False)),
+    "stability, gaussian": lambda: gaussian_occupied(Fraction(4), 3),
+    "stability, gaussian, n": lambda: gaussian_occupied(Fraction(9), 3, 9, n=9),
+    "stability, gaussian, capped": lambda: gaussian_occupied(Fraction(4), 3, 6),
+    "stability, gaussian, lost": lambda: gaussian_occupied(Fraction(4), 9, 4),
     "stability, fastsample": lambda: stability(NoiseLaw(None, FAST, FAST.n), 2),
     "pure sparse": lambda: pure_sparse(Decay.rational(Fraction(1, 3))),
     "pure sparse, four bins": lambda: pure_sparse(Decay.exp(Fraction(1)), bins=4),

@@ -543,6 +543,26 @@ def delta_of(laws: list[tuple[Floats, Floats]], odds: float) -> float:
     return excess(first, second, odds)
 
 
+def shown_gaussian(value: int, variance: float, least: int, top: int) -> Floats:
+    """The law of what is shown of a bin with Gaussian noise; nothing is beyond `top` that counts."""
+    if not value:
+        return np.array([1.0, *[0.0] * (top - least + 1)])
+    far = math.ceil(9 * math.sqrt(variance)) + 1
+    z = np.arange(-far, far + 1)
+    weights = np.exp(-(z.astype(np.float64) ** 2) / (2 * variance))
+    chances = np.zeros(max(top, value + far) + 1)
+    np.add.at(chances, np.maximum(0, value + z), weights / weights.sum())
+    return np.array([chances[:least].sum(), *chances[least : top + 1]])
+
+
+def delta_of_many(laws: list[tuple[Floats, Floats]], odds: float) -> float:
+    """The hockey-stick divergence of products of laws, whose outcomes that say the same are put together."""
+    first, second = np.ones(1), np.ones(1)
+    for one, other in laws:
+        first, second = told_apart(np.outer(first, one).ravel(), np.outer(second, other).ravel())
+    return excess(first, second, odds)
+
+
 def worst_excess(
     found: Sums,
     chance: random.Random,
@@ -552,8 +572,12 @@ def worst_excess(
     tries: int = 12,
     *,
     truncated: bool = False,
+    variance: float | None = None,
 ) -> float:
-    """Among pairs that move the most, with other records that make bins new, gone or just high enough."""
+    """Among pairs that move the most, with other records that make bins new, gone or just high enough.
+
+    variance  of Gaussian noise, in place of an exponent
+    """
     distance = np.abs(found.before - found.after).sum(axis=1)
     touched = (found.before != found.after).sum(axis=1)
     order = np.argsort(-(distance * 100 + touched), kind="stable")[:6]
@@ -573,22 +597,41 @@ def worst_excess(
                 ends = base + one, base + other
                 top = max(least, *map(abs, ends)) + 1  # beyond it the ratio of both laws no longer moves
                 top += least if truncated else 0
-                first, second = (
-                    shown(end, exponent, least, top, signed=found.signed, truncated=truncated) for end in ends
-                )
+                if variance is not None:
+                    top += math.ceil(9 * math.sqrt(variance))
+                    first, second = (shown_gaussian(end, variance, least, top) for end in ends)
+                else:
+                    first, second = (
+                        shown(end, exponent, least, top, signed=found.signed, truncated=truncated) for end in ends
+                    )
                 laws.append(told_apart(first, second))
-            worst = max(worst, delta_of(laws, odds))
+            worst = max(worst, (delta_of if variance is None else delta_of_many)(laws, odds))
     return worst
+
+
+def behind_gaussian(what: str, found: Sums, chance: random.Random, bound: Any) -> Iterator[Held]:
+    """A threshold behind Gaussian noise, at its price."""
+    loss, noise = to_approx(bound.price.loss), bound.found
+    variance = float(noise.variance)
+    true = worst_excess(found, chance, 0.0, noise.threshold, float(loss.epsilon), variance=variance)
+    yield Held(what, "delta", float(loss.delta), true)
+    longest = int(((found.before - found.after) ** 2).sum(axis=1).max())
+    yield Held(what, "L2", float(noise.rho), longest / (2 * variance))
 
 
 def threshold(chance: random.Random) -> Iterator[Held]:
     found = sums(chance, keys=True, most=3)
     delta = chance.choice((None, "1e-2", "1e-1", "1/4"))
-    made = dv.Threshold(chance.choice(("1", "2", "3", "5")), delta=delta)
+    given: Any = {"base": "gaussian"} if delta and not found.signed and chance.random() < 0.4 else {}
+    made = dv.Threshold(chance.choice(("1", "2", "3", "5")), delta=delta, **given)
     if delta is None and not found.question.domain.declared:
         return
     bound: Any = made.bind(found.question, found.limits.unit())
-    cut, what = bound.cut, told(made, found.limits, found.bins)
+    what = told(made, found.limits, found.bins)
+    if given:
+        yield from behind_gaussian(what, found, chance, bound)
+        return
+    cut = bound.cut
     yield from behind(what, found, chance, cut, bound.price.loss, truncated=bound.truncated)
 
 
@@ -617,13 +660,17 @@ def stability(chance: random.Random) -> Iterator[Held]:
     limits = random_limits(chance, bins)
     while len(contributions(limits, bins)) > 40:
         limits = random_limits(chance, bins)
-    made = dv.Stability(chance.choice(("1", "2", "3", "5")), chance.choice(("1e-2", "1e-1", "1/4")))
+    base: Any = chance.choice(("exp", "exp", "gaussian"))
+    made = dv.Stability(chance.choice(("1", "2", "3", "5")), chance.choice(("1e-2", "1e-1", "1/4")), base=base)
     domain = dv.Domain.keys(column="x") if limits.bins is not None else bins_of(bins)
     bound: Any = made.bind(Question.of(domain), limits.unit())
     before, after = pairs(limits, bins)
     found = Sums(Question.of(domain), limits, bins, False, before, after)
-    rate, loss = rate_of(bound.noise.law), to_approx(bound.price.loss)
     what = told(made, limits, bins)
+    if base == "gaussian":
+        yield from behind_gaussian(what, found, chance, bound)
+        return
+    rate, loss = rate_of(bound.noise.law), to_approx(bound.price.loss)
     distance = separate(found, lambda one, other: abs(one - other))
     yield Held(what, "L1", float(loss.epsilon), distance * rate)
     truncated, epsilon = bound.reach is not None, float(loss.epsilon)

@@ -30,7 +30,7 @@ from dpviz.mechanisms import (
 )
 from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
 from dpviz.model.workload import Workload
-from dpviz.privacy import discrete_gaussian, loss_distribution
+from dpviz.privacy import discrete_gaussian, gaussian_keys, loss_distribution
 from dpviz.privacy.concentrated import geometric_rho
 from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.unit import Unit
@@ -199,6 +199,30 @@ def keys_of_one_side(patch: Patch) -> None:
     patch.setattr(cuts, "moved_keys", joined)
 
 
+def new_keys_or_common_ones(patch: Patch) -> None:
+    """The worst pair is at an end: all keys of a unit are new, or all are common, and nothing in between."""
+
+    def ends(proved: Any, moved: int, side: tuple[int, int, int, int]) -> bool:
+        _, gone, _, new = side
+        return proved(0, 0, moved) and proved(0, new, 0) and proved(gone, 0, 0)
+
+    patch.setattr(gaussian_keys, "_all_proved", ends)
+    patch.setattr(gaussian_keys, "SHARE", Fraction(9999, 10_000))
+    without_what_is_kept(patch)
+
+
+def common_keys_forgotten(patch: Patch) -> None:
+    """Delta is the chance that new keys are shown, and noise on common keys is free."""
+    patch.setattr(gaussian_keys, "certain", lambda *given: True)
+    patch.setattr(gaussian_keys, "SHARE", Fraction(3, 2))
+    without_what_is_kept(patch)
+
+
+def without_what_is_kept(patch: Patch) -> None:
+    """Prices are found anew."""
+    patch.setattr("dpviz.mechanisms.gaussian_keys.calibrate_keys", gaussian_keys.calibrate_keys.__wrapped__)
+
+
 def keys_left_and_joined_are_one(patch: Patch) -> None:
     """A key that a unit leaves and joins turns from farther up, and is taken to move by one of both contributions."""
 
@@ -340,6 +364,8 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     a_row_stands_for_a_user: ("Stability",),
     keys_of_one_record: ("Stability",),
     keys_of_one_side: ("Stability", "Threshold"),
+    new_keys_or_common_ones: ("Stability", "Threshold"),
+    common_keys_forgotten: ("Stability", "Threshold"),
     keys_left_and_joined_are_one: ("Threshold",),
     one_bin_becomes_empty: ("KeyCount",),
     parts_that_are_entered: ("Groups",),

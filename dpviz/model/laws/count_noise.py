@@ -16,7 +16,7 @@ from dpviz.fitting.noises import Noise, Term, law_of
 from dpviz.laws import geometric
 from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
-from dpviz.laws.gaussian import DiscreteGaussian
+from dpviz.laws.gaussian import DiscreteGaussian, gaussian_tail
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
 from dpviz.laws.truncated import TruncatedGeometric
 from dpviz.model.laws.base import Stored
@@ -99,6 +99,16 @@ class BinNoise(Stored):
         """The law of one released count that is left as it is; a finite sampler clamps all the same."""
         return self.clamped if self.top is not None else Clamped(law_of(self.added), None, None)
 
+    def beyond(self, z: int, precision: int) -> Enclosure:
+        """The chance of noise above z, before any clamp, enclosed."""
+        raise NotImplementedError
+
+    def above(self, count: int, value: int, precision: int) -> Enclosure:
+        """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
+        if self.limit is not None and value >= self.limit:
+            return Fraction(0), Fraction(0)
+        return self.beyond(value - count, precision)
+
     def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
         """Quantiles of the noise."""
         return law_of(self.added).quantiles(levels)
@@ -140,9 +150,23 @@ class GaussianNoise(BinNoise):
         if self.limit is not None:
             whole(self.limit, "limit")
 
+    rate: ClassVar[float] = math.inf
+
     @cached_property
     def added(self) -> DiscreteGaussian:
         return DiscreteGaussian(self.variance)
+
+    def beyond(self, z: int, precision: int) -> Enclosure:
+        """The chance of noise above z, before any clamp, enclosed."""
+        return gaussian_tail(self.variance, z + 1, precision)
+
+    def within(self, chance: Fraction) -> int:
+        """Noise before any clamp exceeds this with at most such a chance."""
+        return self.added.least_above(chance)
+
+    def beyond_either(self, chance: Fraction) -> int:
+        """The least size that noise before any clamp exceeds, in either direction, with at most such a chance."""
+        return self.added.error_quantile(chance)
 
 
 @dataclass(frozen=True)
@@ -197,9 +221,7 @@ class NoiseLaw(BinNoise):
         """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
         if self.junk is not None:
             return self.junk.above_bounds(count, value, precision)
-        if self.limit is not None and value >= self.limit:
-            return Fraction(0), Fraction(0)
-        return self.beyond(value - count, precision)
+        return super().above(count, value, precision)
 
     def reads(self, count: int, levels: Sequence[Fraction], *, clamps: bool = True) -> list[int]:
         drawn, junk = super().reads(count, levels, clamps=clamps), self.junk
@@ -267,12 +289,6 @@ class TruncatedNoise(BinNoise):
 
     def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
         return self.law.quantiles(levels)
-
-    def above(self, count: int, value: int, precision: int) -> Enclosure:
-        """The chance that a bin with this count gets a noisy count above `value`, enclosed."""
-        if self.limit is not None and value >= self.limit:
-            return Fraction(0), Fraction(0)
-        return self.beyond(value - count, precision)
 
     def beyond(self, z: int, precision: int) -> Enclosure:
         """The chance of noise above z, before any clamp, enclosed."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
@@ -16,7 +16,7 @@ from dpviz.laws.geometric import EXACTLY, PRECISION
 from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import NoiseLaw, TruncatedNoise, inside, least
+from dpviz.model.laws.count_noise import GaussianNoise, NoiseLaw, TruncatedNoise, inside, least
 from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.words import shown
@@ -26,40 +26,36 @@ if TYPE_CHECKING:  # loaded once somebody asks for a sum
     from dpviz.model.sum_errors import SumError
 
 
-@stored
-@dataclass(frozen=True)
-class StabilityLaw(StoredLaw):
-    """Noise on the counts that are not 0; noisy counts strictly above the threshold are shown.
+DrawnNoise: TypeAlias = NoiseLaw | TruncatedNoise | GaussianNoise
+
+
+class OccupiedLaw(StoredLaw):
+    """Noise on the counts that are not 0, whatever its law; noisy counts strictly above the threshold are shown.
 
     bins  how many bins are declared, where they are
     n     the public number of rows, where there is one
     """
 
-    name: ClassVar[str] = "stability"
-
-    noise: NoiseLaw
     threshold: int
     bins: int | None
     n: int | None
 
-    def __post_init__(self) -> None:
-        whole(self.threshold, "threshold", least=0)
-
     @property
-    def drawn(self) -> NoiseLaw | TruncatedNoise:
+    def drawn(self) -> DrawnNoise:
         """The noise in force."""
-        return self.noise
+        raise NotImplementedError
 
     @property
     def clamp(self) -> Clamp:
-        return 0, self.noise.limit
+        return 0, self.drawn.limit
 
     def belongs(self, question: Question, unit: Unit, max_items: int | None) -> bool:
         return self.bins == (question.bins if question.domain.declared else None) and self.n == unit.n
 
-    def cut_up(self, parts: int) -> StabilityLaw:
+    def cut_up(self, parts: int) -> OccupiedLaw:
         """Each bin has noise of its own."""
-        return self if self.bins is None else replace(self, bins=self.bins // parts)
+        law: Any = self
+        return self if self.bins is None else cast(OccupiedLaw, replace(law, bins=self.bins // parts))
 
     @cached_property
     def error(self) -> ErrorModel:
@@ -73,6 +69,26 @@ class StabilityLaw(StoredLaw):
         """
         noise = partial(self.drawn.clamped_sum, top=True)
         return hidden_below(noise, query, cast(SparseTable, answer), self.threshold, self.n)
+
+
+@stored
+@dataclass(frozen=True)
+class StabilityLaw(OccupiedLaw):
+    """Such a law with two-sided geometric noise, or that of a finite sampler."""
+
+    name: ClassVar[str] = "stability"
+
+    noise: NoiseLaw
+    threshold: int
+    bins: int | None
+    n: int | None
+
+    def __post_init__(self) -> None:
+        whole(self.threshold, "threshold", least=0)
+
+    @property
+    def drawn(self) -> NoiseLaw | TruncatedNoise:
+        return self.noise
 
 
 @stored
@@ -91,6 +107,26 @@ class TruncatedStabilityLaw(StabilityLaw):
     def drawn(self) -> TruncatedNoise:
         assert self.noise.exponent is not None
         return TruncatedNoise(self.noise.exponent, self.threshold, self.noise.limit)
+
+
+@stored
+@dataclass(frozen=True)
+class GaussianStabilityLaw(OccupiedLaw):
+    """Such a law with discrete Gaussian noise."""
+
+    name: ClassVar[str] = "stability-gaussian"
+
+    noise: GaussianNoise
+    threshold: int
+    bins: int | None
+    n: int | None
+
+    def __post_init__(self) -> None:
+        whole(self.threshold, "threshold", least=0)
+
+    @property
+    def drawn(self) -> GaussianNoise:
+        return self.noise
 
 
 def hidden_below(
@@ -175,7 +211,7 @@ def _sum_of(parts: list[Fraction | None]) -> Fraction | None:
 class StabilityError(ErrorModel):
     """The error of a thresholded answer: a bin that is not shown reads 0."""
 
-    law: StabilityLaw
+    law: OccupiedLaw
 
     @property
     def _most(self) -> int | None:

@@ -1,0 +1,291 @@
+"""The price of Gaussian noise behind a threshold, held against the product of the laws of all keys."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dpviz as dv
+from dpviz.laws.gaussian import gaussian_tail
+from dpviz.mechanisms.gaussian_keys import key_moves
+from dpviz.model.question import Question
+from dpviz.privacy import gaussian_keys
+from dpviz.privacy.gaussian_keys import KeyMoves, calibrate_keys, costs_at_most
+from tests.soak.amounts import part
+
+Vector = tuple[int, ...]
+Floats = np.ndarray
+NEAR = 1e-7
+"""Relative distance at which a delta is told from the worst one: floats add up to it within 1e-9."""
+
+KEYS = Question.of(dv.Domain.keys(column="x"))
+
+
+def shown_law(count: int, variance: float, threshold: int, top: int) -> Floats:
+    """Hidden, and each noisy value from the threshold to `top`, which nothing exceeds with a chance that counts."""
+    if count == 0:
+        return np.array([1.0, *[0.0] * (top - threshold + 1)])
+    z = np.arange(-60, 61)
+    weights = np.exp(-(z.astype(float) ** 2) / (2 * variance))
+    chances = np.zeros(top + 61)
+    np.add.at(chances, np.maximum(count + z, 0), weights / weights.sum())
+    return np.array([chances[:threshold].sum(), *chances[threshold : top + 1]])
+
+
+def gathered(p: Floats, q: Floats) -> tuple[Floats, Floats]:
+    """Two laws in which outcomes that say the same of both are one."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        said = np.round(np.where((p > 0) | (q > 0), np.log(p) - np.log(q), 0.0), 9)
+    _, places = np.unique(said, return_inverse=True)
+    return np.bincount(places, p), np.bincount(places, q)
+
+
+@cache
+def told_apart(one: int, other: int, variance: float, threshold: int) -> tuple[Floats, Floats]:
+    top = max(threshold, one, other) + 61
+    return gathered(*(shown_law(count, variance, threshold, top) for count in (one, other)))
+
+
+@cache
+def excess(pairs: tuple[tuple[int, int], ...], variance: float, threshold: int, odds: float) -> float:
+    """By how much the product of the laws of these keys exceeds `odds` times the other at most."""
+    p = q = np.ones(1)
+    for one, other in pairs:
+        here, there = told_apart(one, other, variance, threshold)
+        p, q = gathered(np.outer(p, here).ravel(), np.outer(q, there).ravel())
+    return float(np.maximum(p - odds * q, 0).sum())
+
+
+def worst_of(moves: Iterable[tuple[Vector, Vector]], variance: float, threshold: int, epsilon: float) -> float:
+    """Over neighbours of one unit beside other records, which make keys common at low and at high counts."""
+    found, bases = 0.0, (0, 1, 3, 200)
+    for before, after in moves:
+        for base in itertools.product(bases, repeat=len(before)):
+            pairs = [(b + x, b + y) for b, x, y in zip(base, before, after, strict=True) if x != y]
+            for ends in (pairs, [(y, x) for x, y in pairs]):
+                found = max(found, excess(tuple(sorted(ends)), variance, threshold, math.exp(epsilon)))
+    return found
+
+
+def moves_of(keys: int, each: int, replaced: bool, records: int | None = None) -> list[tuple[Vector, Vector]]:
+    """One unit's records before and after, in keys that it leaves and in others that it joins."""
+    sides = [one for one in itertools.product(range(each + 1), repeat=keys) if records is None or sum(one) <= records]
+    none = (0,) * keys
+    if not replaced:
+        return [(one, none) for one in sides]
+    return [((*one, *none), (*none, *other)) for one in sides for other in sides]
+
+
+CASES = [
+    (1, 1, False, "3", 4, "1"),
+    (2, 1, False, "4", 6, "1"),
+    (2, 2, False, "9", 9, "3/2"),
+    (3, 1, False, "5", 7, "1/2"),
+    (3, 2, False, "20", 15, "1"),
+    (1, 1, True, "4", 5, "1"),
+    (1, 2, True, "9", 8, "1"),
+    (1, 3, True, "30", 18, "1/2"),
+    (2, 1, True, "6", 7, "1"),
+    (2, 1, True, "3", 3, "2"),
+]
+"""Keys, records in each, whether units are replaced, variance, threshold, epsilon. The two deltas are of one size."""
+
+
+def case_moves(keys: int, each: int, replaced: bool) -> KeyMoves:
+    return KeyMoves(((each, keys * (2 if replaced else 1)),), (((each, keys),),), replaced)
+
+
+@cache
+def worst_case(keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: str) -> float:
+    rows = moves_of(keys, each, replaced)
+    if keys * each * (2 if replaced else 1) > 4:  # full keys, empty ones, and single records
+        rows = [pair for pair in rows if all(number in (0, 1, each) for side in pair for number in side)]
+    return worst_of(rows, float(Fraction(variance)), threshold, float(Fraction(epsilon)))
+
+
+@pytest.mark.parametrize(("keys", "each", "replaced", "variance", "threshold", "epsilon"), CASES)
+def test_the_price_is_the_worst_over_all_neighbours_and_no_less(
+    keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: str
+) -> None:
+    worst = worst_case(keys, each, replaced, variance, threshold, epsilon)
+    moved = case_moves(keys, each, replaced)
+
+    def proved(delta: float) -> bool:
+        return costs_at_most(moved, Fraction(variance), threshold, Fraction(epsilon), Fraction(delta))
+
+    assert proved(worst * (1 + NEAR)) and not proved(worst * (1 - NEAR))
+
+
+def tau(variance: str, threshold: int, count: int) -> float:
+    return float(gaussian_tail(Fraction(variance), threshold - count)[1])
+
+
+def common(number: int, each: int, variance: str, epsilon: float) -> float:
+    """The delta of keys that both neighbours have, by its definition."""
+    return excess(((1000 + each, 1000),) * number, float(Fraction(variance)), 1, math.exp(epsilon)) if number else 0.0
+
+
+def ends_alone(keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: float) -> float:
+    """A twin: all keys new, or all keys common, and nothing in between."""
+    number = keys * (2 if replaced else 1)
+    return max(1 - (1 - tau(variance, threshold, each)) ** keys, common(number, each, variance, epsilon))
+
+
+def one_record(keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: float) -> float:
+    """A twin: keys that hold one record are as full as the threshold expects."""
+    any_new = [1 - (1 - tau(variance, threshold, 1)) ** number for number in range(keys + 1)]
+    return shared(any_new, keys, each, replaced, variance, epsilon)
+
+
+def one_key_fewer(keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: float) -> float:
+    any_new = [1 - (1 - tau(variance, threshold, each)) ** max(0, number - 1) for number in range(keys + 1)]
+    return shared(any_new, keys, each, replaced, variance, epsilon)
+
+
+def odds_left_alone(keys: int, each: int, replaced: bool, variance: str, threshold: int, epsilon: float) -> float:
+    """A twin: what is left of delta is compared with epsilon itself, as if no hidden key told of itself."""
+    any_new = [1 - (1 - tau(variance, threshold, each)) ** number for number in range(keys + 1)]
+    number = keys * (2 if replaced else 1)
+    return max(d + (1 - d) * common(number - j, each, variance, epsilon) for j, d in enumerate(any_new))
+
+
+def shared(any_new: list[float], keys: int, each: int, replaced: bool, variance: str, epsilon: float) -> float:
+    number, found = keys * (2 if replaced else 1), 0.0
+    for new, gone in itertools.product(range(keys + 1), repeat=2):
+        if replaced or not new or not gone:
+            at = epsilon + math.log1p(-any_new[gone]) - math.log1p(-any_new[new])
+            left = common(number - new - gone, each, variance, at) or max(0.0, -math.expm1(at))
+            found = max(found, any_new[new] + (1 - any_new[new]) * left)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("twin", "at_least"), [(ends_alone, 4), (one_record, 4), (one_key_fewer, 9), (odds_left_alone, 2)]
+)
+def test_near_wrong_prices_are_told_from_the_worst_over_all_neighbours(
+    twin: Callable[[int, int, bool, str, int, float], float], at_least: int
+) -> None:
+    """Each is off by more than the comparison allows in this number of cases, or more."""
+    off = 0
+    for keys, each, replaced, variance, threshold, epsilon in CASES:
+        worst = worst_case(keys, each, replaced, variance, threshold, epsilon)
+        told = twin(keys, each, replaced, variance, threshold, float(Fraction(epsilon)))
+        off += abs(told - worst) > 10 * NEAR * worst
+    assert off >= at_least
+
+
+def test_the_formula_itself_is_the_worst_in_every_case() -> None:
+    for keys, each, replaced, variance, threshold, epsilon in CASES:
+        any_new = [1 - (1 - tau(variance, threshold, each)) ** number for number in range(keys + 1)]
+        told = shared(any_new, keys, each, replaced, variance, float(Fraction(epsilon)))
+        assert told == pytest.approx(worst_case(keys, each, replaced, variance, threshold, epsilon), rel=NEAR)
+
+
+# ---------------------------------------------------------------- a limit on all records
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize(("keys", "each", "records"), [(2, 2, 3), (3, 2, 4), (2, 3, 4), (2, 2, 2)])
+def test_under_a_limit_on_all_records_no_neighbours_differ_by_more_than_is_charged(
+    keys: int, each: int, records: int, replaced: bool
+) -> None:
+    if replaced and keys > 2:
+        keys = 2
+    unit = dv.Unit(
+        "user", relation="replace-one" if replaced else "add-remove", max_bins=keys, max_per_bin=each,
+        max_records=records,
+    )  # fmt: skip
+    epsilon, delta = Fraction(1), Fraction(1, 50)
+    found = calibrate_keys(key_moves(KEYS, unit), epsilon, delta)
+    moves = [
+        pair
+        for pair in moves_of(keys, each, replaced, records)
+        if all(sum(side) in (0, records) for side in pair)  # a unit of fewer records moves less
+    ]
+    worst = worst_of(moves, float(found.variance), found.threshold, float(epsilon))
+    assert 0 < worst <= float(delta)
+    lower = worst_of(moves, float(found.variance), found.threshold - 4 * each, float(epsilon))
+    assert lower > float(delta)
+
+
+# ---------------------------------------------------------------- thresholds
+
+
+STATED = {
+    "1e-9": {1: (303, 66, 35, 14), 5: (704, 151, 79, 29), 10: (1012, 217, 113, 41), 100: (3370, 718, 371, 132)},
+    "1e-6": {1: (175, 40, 22, 9), 5: (414, 93, 50, 19), 10: (599, 135, 71, 27), 100: (2041, 454, 239, 89)},
+    "1e-5": {1: (133, 32, 18, 8), 5: (319, 75, 40, 16), 10: (465, 108, 58, 23), 100: (1602, 368, 196, 74)},
+}
+"""The least count that is shown, at epsilon 1/10, 1/2, 1 and 3."""
+
+
+@pytest.mark.parametrize("delta", STATED)
+def test_thresholds_of_a_user_in_some_keys_are_those_that_are_provable(delta: str) -> None:
+    for keys, thresholds in STATED[delta].items():
+        moved = KeyMoves(((1, keys),), (((1, keys),),), False)
+        for epsilon, threshold in zip(("1/10", "1/2", "1", "3"), thresholds, strict=True):
+            found = calibrate_keys(moved, Fraction(epsilon), Fraction(delta))
+            assert found.threshold == threshold
+            assert not costs_at_most(moved, found.variance, threshold - 1, Fraction(epsilon), Fraction(delta))
+
+
+def test_every_price_is_proved_and_the_threshold_before_it_is_not() -> None:
+    draw = random.Random(36)
+    for _ in range(part(2_000, 60)):
+        keys, each, replaced = draw.randint(1, 400), draw.randint(1, 30), draw.random() < 0.5
+        epsilon, delta = Fraction(draw.randint(5, 4000), 1000), Fraction(1, 10 ** draw.randint(2, 12))
+        moved = case_moves(keys, each, replaced)
+        found = calibrate_keys(moved, epsilon, delta)
+        assert 0 < found.chance <= delta and found.rho >= moved.shifts.squared / (2 * found.variance)
+        if costs_at_most(moved, found.variance, found.threshold, epsilon, delta):
+            assert not costs_at_most(moved, found.variance, found.threshold - 1, epsilon, delta)
+        else:  # noise so narrow that no exact price is proved for several keys
+            assert found.variance < moved.shifts.squared
+
+
+def test_a_set_of_splits_is_proved_at_once_only_where_each_of_them_is() -> None:
+    """The splits one by one, which the halving of sets spares."""
+    delta, epsilon = Fraction(1, 10**6), Fraction(1)
+    for replaced in (False, True):
+        moved = case_moves(12, 1, replaced)
+        found = calibrate_keys(moved, epsilon, delta)
+        for threshold in range(found.threshold - 3, found.threshold + 2):
+            assert costs_at_most(moved, found.variance, threshold, epsilon, delta) == one_by_one(
+                12, replaced, found.variance, threshold, epsilon, delta
+            )
+
+
+def one_by_one(
+    keys: int, replaced: bool, variance: Fraction, threshold: int, epsilon: Fraction, delta: Fraction
+) -> bool:
+    from dpviz.privacy.discrete_gaussian import Shifts, delta_bounds
+
+    chance = gaussian_tail(variance, threshold - 1)[1]
+    number = keys * (2 if replaced else 1)
+    for new, gone in itertools.product(range(keys + 1), repeat=2):
+        if not replaced and new and gone:
+            continue
+        any_new, any_gone = (1 - (1 - float(chance)) ** many for many in (new, gone))
+        at = float(epsilon) + math.log1p(-any_gone) - math.log1p(-any_new)
+        left = number - new - gone
+        box = Shifts.box(max(left, 1), 1)
+        one = float(delta_bounds(box, box.worst[0], variance, Fraction(at))[1]) if left else max(0.0, -math.expm1(at))
+        if any_new + (1 - any_new) * one > float(delta):
+            return False
+    return True
+
+
+def test_noise_is_chosen_before_the_threshold_and_both_are_kept() -> None:
+    calibrate_keys.cache_clear()
+    moved = case_moves(10, 1, False)
+    assert calibrate_keys(moved, Fraction(1), Fraction(1, 10**6)) is calibrate_keys(
+        moved, Fraction(1), Fraction(1, 10**6)
+    )
+    assert gaussian_keys.SHARE < 1
