@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from statistics import NormalDist
 
 from dpviz.boundary import protect_module
 
@@ -66,6 +67,32 @@ def reach_near(moved: tuple[tuple[int, int], ...], rate: Fraction, delta: Fracti
     else:  # e^apart is no float, and all else is nothing beside it
         log = math.log(tau) - apart
     return max(move, math.ceil(-log / step) - 1)
+
+
+def gaussian_near(amount: int, variance: Fraction, chance: Fraction) -> int:
+    """Return about the least threshold that a count reaches with at most this chance, with Gaussian noise.
+
+    Parameters
+    ----------
+    amount : int
+        The count.
+    variance : Fraction
+        Of the noise.
+    chance : Fraction
+        Above 0.
+
+    Returns
+    -------
+    int
+        Where a search begins.
+
+    Examples
+    --------
+    >>> gaussian_near(1, Fraction(100), Fraction(1, 10**6))
+    50
+    """
+    sigmas = -NormalDist().inv_cdf(max(1e-300, min(0.5, float(chance))))
+    return amount + math.ceil(sigmas * math.sqrt(variance) + 0.5)
 
 
 def _each(delta: Fraction, keys: int) -> float:

@@ -55,7 +55,7 @@ WIDE = 64
 """Above this variance a single tail is compared with integrals first."""
 
 CLOSE, FINE = 24, 256
-"""So many binary digits of it are enough, unless this precision was not."""
+"""Binary digits of it that are enough, up to this precision."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale, two_sided_geometric
 from dpviz.noise.order import binomial, geometric, outside
 from dpviz.noise.table import Sampler
-from dpviz.privacy.loss import ApproxDP, Loss, PureDP
+from dpviz.privacy.concentrated import geometric_rho, pure_rho
+from dpviz.privacy.loss import ApproxDP, ApproxZCDP, Loss, PureDP
 from dpviz.privacy.unit import Unit
 from dpviz.privacy.unknown_keys import (
     Filled,
@@ -126,9 +127,19 @@ def reach_for(rate: Fraction, delta: Fraction, moved: Filled, filled: tuple[Fill
     return reach
 
 
-def compared(
-    made: Parameters, question: Question, unit: Unit, least: Callable[[Any], Fraction]
-) -> dict[str, Fraction]:
+def steps_behind(moved: Filled, rate: Fraction, delta: Fraction, *, truncated: bool) -> ApproxZCDP:
+    """The rho of geometric noise behind a threshold, beside the delta of that threshold.
+
+    Without truncation it is that of the noise, on keys that are common. Truncated noise on one key is pure, of rate
+    times move, but where it leaves the range of the other, which the delta is for. The rho of pure noise is convex in
+    the move and 0 at 0, so full moves and one rest are the worst.
+    """
+    if truncated:
+        return ApproxZCDP(sum((many * pure_rho(rate * move) for move, many in moved), Fraction(0)), delta)
+    return ApproxZCDP(geometric_rho((rate, move, many) for move, many in moved), delta)
+
+
+def compared(made: Parameters, question: Question, unit: Unit, least: Callable[[Any], Fraction]) -> dict[str, Fraction]:
     """The least value that is shown with geometric and with Gaussian noise, where both are drawn at this price."""
     found = {}
     for base in ("exp", GAUSSIAN):

@@ -26,7 +26,7 @@ from dpviz.noise.bits import Bits
 from dpviz.noise.gaussian import discrete_gaussian
 from dpviz.privacy.gaussian_keys import KeyMoves, KeyNoise, calibrate_keys
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.loss import ApproxDP, ApproxZCDP
 from dpviz.privacy.unit import Unit
 
 RULE: Final = (
@@ -49,9 +49,10 @@ def gaussian_cut(epsilon: Fraction, delta: Fraction, question: Question, unit: U
     return found
 
 
-def price_of(epsilon: Fraction, delta: Fraction, unit: Unit) -> Guarantee:
-    """The price of such an answer."""
-    return Guarantee(ApproxDP(epsilon, delta), unit, RULE, requested=epsilon)
+def price_of(epsilon: Fraction, delta: Fraction, unit: Unit, found: KeyNoise) -> Guarantee:
+    """The price of such an answer; a zCDP budget books the rho of the noise and the chance that a new key is shown."""
+    steps = ApproxZCDP(found.rho, found.chance)
+    return Guarantee(ApproxDP(epsilon, delta), unit, RULE, requested=epsilon, zcdp_steps=steps)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class GaussianStabilityBound(OccupiedBound):
 
     @property
     def price(self) -> Guarantee:
-        return price_of(self.mechanism.epsilon, self.mechanism.delta, self.unit)
+        return price_of(self.mechanism.epsilon, self.mechanism.delta, self.unit, self.found)
 
     @cached_property
     def law(self) -> GaussianStabilityLaw:
@@ -111,7 +112,7 @@ class GaussianThresholdBound(ValuesBound):
     @property
     def price(self) -> Guarantee:
         assert self.mechanism.delta is not None
-        return price_of(self.mechanism.epsilon, self.mechanism.delta, self.unit)
+        return price_of(self.mechanism.epsilon, self.mechanism.delta, self.unit, self.found)
 
     @cached_property
     def law(self) -> GaussianThresholdLaw:

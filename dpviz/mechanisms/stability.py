@@ -28,7 +28,7 @@ from dpviz.mechanisms.count_noise import (
     check_law,
     check_limit,
 )
-from dpviz.mechanisms.cuts import compared, reach_for
+from dpviz.mechanisms.cuts import compared, reach_for, steps_behind
 from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import moved_keys, own_keys
 from dpviz.model.answers import Answer, SparseTable
@@ -43,7 +43,7 @@ from dpviz.model.statistic import Batch, SparseCounts, Statistic, StatisticKind,
 from dpviz.noise.bits import Bits
 from dpviz.noise.truncated import truncated_geometric
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.loss import ApproxDP, ApproxZCDP
 from dpviz.privacy.unit import Unit
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
@@ -103,7 +103,8 @@ class Stability(Parameters):
     unit that is replaced moves twice the bins that it touches. Without truncation only bins that the unit alone makes
     count, and of a unit that is replaced those of one side (`privacy.unknown_keys`). The paper's variant costs a user
     of l1 rows in all (epsilon, tau (e^epsilon - 1)/(e^(epsilon/l1) - 1)), by group privacy. Gaussian noise shares one
-    delta between bins that are new and bins that are common (`privacy.gaussian_keys`).
+    delta between bins that are new and bins that are common (`privacy.gaussian_keys`). A zCDP budget books the rho of
+    the noise and the delta of the threshold: for a user of several bins far less than epsilon tanh(epsilon / 2).
 
     **Error.** Exact, in closed form, for every true count; an empty bin is never wrong.
 
@@ -126,7 +127,7 @@ class Stability(Parameters):
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability needs δ: a bin that one unit alone makes may show."
     first_choice: ClassVar[int] = 4
-    revision: ClassVar[int] = 3
+    revision: ClassVar[int] = 4
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: Exact = parameter(reads=Probability(), suggested="1e-6", label="δ")
@@ -282,7 +283,7 @@ class OccupiedBound(Bound):
         return self.law.error
 
     @cached_property
-    def thresholds(self) -> Mapping[str, Fraction]:  # type: ignore[override]
+    def thresholds(self) -> Mapping[str, Fraction]:
         """Of geometric and of Gaussian noise."""
         made = self.mechanism
         if made.base not in ("exp", GAUSSIAN) or made.variant == "paper":
@@ -386,7 +387,15 @@ class StabilityBound(OccupiedBound):
         first = self.first and self.mechanism.variant == "repaired"
         rule = RULES["truncated" if self.reach is not None else "first" if first else self.mechanism.variant]
         loss = ApproxDP(self.noise.paid, self.mechanism.delta)
-        return Guarantee(loss, self.unit, rule, requested=self.mechanism.epsilon, exact=self.noise.exact)
+        return Guarantee(loss, self.unit, rule, self.mechanism.epsilon, self.noise.exact, self._steps)
+
+    @property
+    def _steps(self) -> ApproxZCDP | None:
+        """The steps that a zCDP budget books, where the law of the noise says more than the price."""
+        if self.first or self.mechanism.variant == "paper" or self.noise.finite is not None:
+            return None
+        moved, rate = moved_keys(self.question, self.unit), self.mechanism.epsilon / self.noise.l1
+        return steps_behind(moved, rate, self.mechanism.delta, truncated=self.reach is not None)
 
     @cached_property
     def law(self) -> StabilityLaw:

@@ -15,9 +15,9 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay
 from dpviz.mechanisms.count_noise import LAWS
-from dpviz.mechanisms.cuts import DELTA, PureOrNot, compared, cut_for, cut_through, loss_of, truncated_cut
+from dpviz.mechanisms.cuts import DELTA, PureOrNot, compared, cut_for, cut_through, loss_of, steps_behind, truncated_cut
 from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
-from dpviz.mechanisms.moves import Moves
+from dpviz.mechanisms.moves import Moves, moved_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
 from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
@@ -31,6 +31,7 @@ from dpviz.noise.bits import Bits
 from dpviz.noise.geometric import check_scale
 from dpviz.noise.truncated import truncated_geometric
 from dpviz.privacy.guarantee import Guarantee
+from dpviz.privacy.loss import ApproxZCDP
 from dpviz.privacy.unit import Unit
 
 TRUNCATED = ", with noise truncated at the threshold and the chance that one unit's move leaves it"
@@ -97,7 +98,7 @@ class Threshold(PureOrNot):
     about: ClassVar[str] = "Shows what reaches a threshold: counts or sums over a huge domain. Pure, or with a δ."
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
-    moved_revision: ClassVar[int] = 3
+    moved_revision: ClassVar[int] = 4
 
     epsilon: Exact = parameter(reads=Epsilon())
     delta: ExactOrNone = DELTA
@@ -195,7 +196,7 @@ class ValuesBound(Bound):
         raise NotImplementedError
 
     @cached_property
-    def thresholds(self) -> Mapping[str, Fraction]:  # type: ignore[override]
+    def thresholds(self) -> Mapping[str, Fraction]:
         """Of geometric and of Gaussian noise."""
         if self.mechanism.delta is None or self.question.aggregate.signed:
             return {}
@@ -237,7 +238,15 @@ class ThresholdBound(ValuesBound):
         epsilon, delta = self.mechanism.epsilon, self.mechanism.delta
         algorithm = "Algorithm 6" if delta is None else "Algorithm 9, on whole steps"
         rule = f"Aumüller, Lebeda, Pagh 2022, {algorithm}{TRUNCATED if self.truncated else ''}"
-        return Guarantee(loss_of(epsilon, delta), self.unit, rule, requested=epsilon)
+        return Guarantee(loss_of(epsilon, delta), self.unit, rule, requested=epsilon, zcdp_steps=self._steps)
+
+    @property
+    def _steps(self) -> ApproxZCDP | None:
+        """The steps that a zCDP budget books, where the law of the noise says more than the price."""
+        if self.mechanism.delta is None or self.cut.signed:
+            return None
+        moved = moved_keys(self.question, self.unit)
+        return steps_behind(moved, self.cut.exponent, self.mechanism.delta, truncated=self.truncated)
 
     @cached_property
     def law(self) -> ThresholdLaw:

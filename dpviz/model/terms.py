@@ -24,7 +24,7 @@ from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.loss import ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP, RangeBounded, Steps
 from dpviz.privacy.range_bounded import StepPrice
 from dpviz.privacy.unit import Unit
 
@@ -245,19 +245,17 @@ def price_json(price: Guarantee) -> dict[str, Any]:
         "rule": price.rule,
         "asked": None if price.requested is None else str(price.requested),
         "exact": price.exact,
-        "zcdp_steps": None if price.zcdp_steps is None else _loss_json(price.zcdp_steps),
+        "zcdp_steps": None if price.zcdp_steps is None else _steps_json(price.zcdp_steps),
     }
 
 
 def price_from_json(data: Mapping[str, Any], unit: Unit) -> Guarantee:
     """The price that `price_json` wrote; refused where what was charged is not what such a loss costs."""
-    loss, zcdp_steps = _loss(data["loss"]), None if data["zcdp_steps"] is None else _loss(data["zcdp_steps"])
+    loss, zcdp_steps = _loss(data["loss"]), None if data["zcdp_steps"] is None else _steps(data["zcdp_steps"])
     asked = None if data["asked"] is None else fraction_of(data["asked"])
     rule, exact, sentence = data["rule"], data["exact"], data["text"]
     if not all(isinstance(part, str) for part in (rule, exact, sentence)):
         raise ReleaseFormat.damaged("a stored price states its rule in words", "other parts")
-    if zcdp_steps is not None and not isinstance(zcdp_steps, RangeBounded | ZCDP):
-        raise ReleaseFormat.damaged("the steps of a stored price are range-bounded, or a rho", "another loss")
     price = Guarantee(loss, unit, rule, asked, exact, zcdp_steps)
     if price_json(price)["charged"] != data["charged"]:
         raise ReleaseFormat.damaged("what a saved release was charged must be what its loss costs", "another price")
@@ -273,6 +271,21 @@ def _loss_json(loss: Loss) -> dict[str, str]:
         return {"kind": "zero-concentrated", "rho": str(loss.rho)}
     counts = {"steps": str(loss.steps), "rounds": str(loss.rounds)}
     return {"kind": "range-bounded", "epsilon": str(loss.epsilon), "delta": str(loss.delta), **counts}
+
+
+def _steps_json(steps: Steps) -> dict[str, str]:
+    if isinstance(steps, ApproxZCDP):
+        return {"kind": "approximately zero-concentrated", "rho": str(steps.rho), "delta": str(steps.delta)}
+    return _loss_json(steps)
+
+
+def _steps(data: Mapping[str, Any]) -> Steps:
+    if data["kind"] == "approximately zero-concentrated":
+        return ApproxZCDP(fraction_of(data["rho"]), fraction_of(data["delta"]))
+    loss = _loss(data)
+    if not isinstance(loss, RangeBounded | ZCDP):
+        raise ReleaseFormat.damaged("the steps of a stored price are range-bounded, or a rho", "another loss")
+    return loss
 
 
 def _loss(data: Mapping[str, Any]) -> Loss:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dpviz.errors import ConversionError
 from dpviz.exact import ceil_to, exp_bounds, log_bounds, root_bounds, text
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.loss import ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP, RangeBounded
 from dpviz.privacy.unit import Unit
 
 STEP = Fraction(1, 10**6)
@@ -65,7 +65,8 @@ def convert(guarantee: Guarantee, unit: Unit) -> Guarantee:
             own.text, f"this price protects another unit than {unit.text}", "plan it anew in a session of that unit"
         )
     # A zCDP filter books the steps, so they are taken against the same two changes.
-    doubled = None if guarantee.zcdp_steps is None else group(guarantee.zcdp_steps, 2)
+    steps = guarantee.zcdp_steps
+    doubled = None if steps is None or isinstance(steps, ApproxZCDP) else group(steps, 2)
     return Guarantee(
         loss=group(guarantee.loss, 2),
         unit=unit,

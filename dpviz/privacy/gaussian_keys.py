@@ -24,18 +24,18 @@ chance that a key is shown that holds nothing, and P has d_j more.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Final, TypeAlias
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Enclosure, exp_bounds, floor_to, log1p_bounds
+from dpviz.exact import Enclosure, ceil_to, exp_bounds, floor_to, log1p_bounds, place
+from dpviz.laws.first_guesses import gaussian_near
 from dpviz.laws.gaussian import gaussian_tail
 from dpviz.privacy.discrete_gaussian import Shifts, calibrate, certain, rho_of
+from dpviz.privacy.grid import DELTA_STEP
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
 SHARE: Final = Fraction(99, 100)
@@ -45,6 +45,9 @@ APART: Final = Fraction(1, 2)
 """That part where they are charged one beside the other."""
 
 PRECISION: Final = 192
+
+CHANCE_DIGITS: Final = 4
+"""Significant digits of the chance that any new key is shown."""
 
 GRID: Final = Fraction(1, 1 << 96)
 """An epsilon between two that are known is rounded down to this grid."""
@@ -224,14 +227,18 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
         if noise.rule == "exact":
             start = _least_shown(keys, noise.variance, delta)
             threshold = _least_from(start, lambda t: costs_at_most(keys, noise.variance, t, epsilon, delta))
-            return _made(keys, noise.variance, threshold)
-    noise = calibrate(shifts, epsilon, APART * delta)
-    return _made(keys, noise.variance, _least_shown(keys, noise.variance, (1 - APART) * delta))
+            return _made(keys, noise.variance, threshold, delta)
+    variance = calibrate(shifts, epsilon, APART * delta).variance
+    threshold = _least_shown(keys, variance, (1 - APART) * delta)
+    while costs_at_most(keys, variance, threshold - 1, epsilon, delta):
+        threshold -= 1
+    return _made(keys, variance, threshold, delta)
 
 
-def _made(keys: KeyMoves, variance: Fraction, threshold: int) -> KeyNoise:
+def _made(keys: KeyMoves, variance: Fraction, threshold: int, delta: Fraction) -> KeyNoise:
     any_shown = max(_any_shown(way, variance, threshold) for way in keys.own)
-    return KeyNoise(variance, threshold, rho_of(keys.shifts, variance), any_shown)
+    chance = ceil_to(any_shown, max(place(any_shown, CHANCE_DIGITS), DELTA_STEP))
+    return KeyNoise(variance, threshold, rho_of(keys.shifts, variance), min(delta, chance))
 
 
 def _any_shown(filled: Filled, variance: Fraction, threshold: int) -> Fraction:
@@ -255,8 +262,7 @@ def _least_shown(keys: KeyMoves, variance: Fraction, delta: Fraction) -> int:
         return shown_at_most(ways, shows, delta)
 
     most = max(sum(many for _, many in way) for way in ways)
-    sigmas = -NormalDist().inv_cdf(max(1e-300, min(0.5, float(delta / most))))
-    near = max(keys.moved)[0] + math.ceil(sigmas * math.sqrt(variance) + 0.5)
+    near = gaussian_near(max(keys.moved)[0], variance, delta / most)
     return _least_from(1, holds, near)
 
 

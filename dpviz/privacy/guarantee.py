@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpviz.boundary import protect_module
 from dpviz.exact import odds_text, text
-from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded, Steps
 from dpviz.privacy.unit import Unit
 
 
@@ -20,7 +20,8 @@ class Guarantee:
     requested   the epsilon the analyst typed, where the mechanism pays less
     exact       the true price as an expression ("2 ln(17/16)"), where the charge is a rounding of it
     zcdp_steps  the same answer as range-bounded steps, with the delta of agreeing on a domain, or as the rho of its
-                noise: what a zCDP filter charges; of pure noise in budgets alone that name their conversion
+                noise, but for a delta of it: what a zCDP filter charges; of pure noise, and with a delta of the noise,
+                in budgets alone that name their conversion
     """
 
     loss: Loss
@@ -28,7 +29,7 @@ class Guarantee:
     rule: str
     requested: Fraction | None = None
     exact: str = ""
-    zcdp_steps: RangeBounded | ZCDP | None = None
+    zcdp_steps: Steps | None = None
 
     @property
     def is_gaussian(self) -> bool:

@@ -118,6 +118,34 @@ class ZCDP:
 
 
 @dataclass(frozen=True, slots=True)
+class ApproxZCDP:
+    """Zero-concentrated DP but for an excess probability of delta: both laws are mixtures, with weights of at least 1 -
+    delta, of laws whose Rényi divergence of each order a is at most rho * a.
+
+    A zCDP filter books both. Source: Bun, Steinke 2016, Definition 8.1.
+
+    Parameters
+    ----------
+    rho : Fraction
+        At least 0.
+    delta : Fraction
+        In [0, 1).
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is outside its range or no Fraction.
+    """
+
+    rho: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        _check("rho", self.rho)
+        _check("delta", self.delta, below_one=True)
+
+
+@dataclass(frozen=True, slots=True)
 class RangeBounded:
     """Adaptive steps whose log ratios each lie in an interval of length epsilon, but for delta in all.
 
@@ -170,6 +198,9 @@ class RangeBounded:
 
 
 Loss: TypeAlias = PureDP | ApproxDP | ZCDP | RangeBounded
+
+Steps: TypeAlias = RangeBounded | ZCDP | ApproxZCDP
+"""A loss in the terms in which a zCDP filter books it."""
 
 
 protect_module(vars())

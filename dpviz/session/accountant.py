@@ -43,7 +43,7 @@ from dpviz.privacy.concentrated import SINGLE_STEP, pure_rho, rho_within, rho_wi
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import DELTA_STEP, EPSILON_STEP, GRID, amount, ceiling, payable, steps
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP, ApproxDP, Loss, PureDP, RangeBounded
+from dpviz.privacy.loss import ZCDP, ApproxDP, ApproxZCDP, Loss, PureDP, RangeBounded, Steps
 from dpviz.privacy.renyi import epsilon_for
 
 Filter = Literal["basic", "zcdp"]
@@ -246,16 +246,16 @@ def caps(budget: Budget) -> dict[str, Fraction]:
 def booked(
     filter: Filter,
     loss: Loss,
-    zcdp_steps: RangeBounded | ZCDP | None = None,
+    zcdp_steps: Steps | None = None,
     conversion: Conversion | None = "cks",
 ) -> dict[str, Fraction]:
     """The amount that one answer adds to each part. `zcdp_steps` is the same answer as range-bounded steps or as the
     rho of its noise, where either is known.
 
     zcdp: epsilon tanh(epsilon/2) for a pure answer, or the rho of its noise; the same for one with a delta, which is
-    booked too; steps epsilon^2/8 for range-bounded steps, with the delta and the shift of their agreement on a domain.
-    In a budget from before there were two conversions epsilon^2/2 for a pure answer, and for one with a delta. Off the
-    grid, rounded up.
+    booked too, or that of its noise; steps epsilon^2/8 for range-bounded steps, with the delta and the shift of their
+    agreement on a domain. In a budget from before there were two conversions epsilon^2/2 for a pure answer, and for one
+    with a delta. Off the grid, rounded up.
     """
     if filter == "basic":
         price = payable(to_approx(loss))
@@ -265,6 +265,8 @@ def booked(
     match chosen:
         case ZCDP():
             rho = chosen.rho
+        case ApproxZCDP():
+            rho, delta = chosen.rho, chosen.delta
         case RangeBounded():
             rho, delta, shift = chosen.steps * chosen.epsilon**2 / 8, chosen.delta, chosen.shift
         case PureDP() | ApproxDP():
@@ -279,25 +281,30 @@ def booked(
     }
 
 
-def own_steps(
-    loss: Loss, zcdp_steps: RangeBounded | ZCDP | None, conversion: Conversion | None
-) -> RangeBounded | ZCDP | None:
-    """The steps, or the rho, that an answer books in place of its loss. The rho of pure noise is booked, and said, in
-    budgets with today's conversion alone, where it is the smaller one: earlier versions booked epsilon^2/2 of it."""
-    if not (isinstance(loss, PureDP) and isinstance(zcdp_steps, ZCDP)):
+def own_steps(loss: Loss, zcdp_steps: Steps | None, conversion: Conversion | None) -> Steps | None:
+    """The steps, or the rho, that an answer books in place of its loss. The rho of pure noise, and of noise with a
+    delta, is booked, and said, in budgets with today's conversion alone, where it is the smaller one: earlier versions
+    booked epsilon^2/2 of it."""
+    if not (isinstance(zcdp_steps, ApproxZCDP) or (isinstance(loss, PureDP) and isinstance(zcdp_steps, ZCDP))):
         return zcdp_steps
     if conversion != "cks":
         return None
-    return ZCDP(min(zcdp_steps.rho, pure_rho(payable(to_approx(loss)).epsilon)))
+    most = pure_rho(payable(to_approx(loss)).epsilon)
+    if isinstance(zcdp_steps, ApproxZCDP):
+        return zcdp_steps if zcdp_steps.rho < most else None
+    return ZCDP(min(zcdp_steps.rho, most))
 
 
-def fine(loss: Loss, zcdp_steps: RangeBounded | ZCDP | None, conversion: Conversion | None) -> dict[str, str] | None:
+def fine(loss: Loss, zcdp_steps: Steps | None, conversion: Conversion | None) -> dict[str, str] | None:
     """The part of an entry's price that says what a zCDP filter books; `entered` reads it again. None where that
     follows from epsilon and delta by the earlier rule."""
     own = own_steps(loss, zcdp_steps, conversion)
     match loss if own is None and conversion == "cks" else own:
         case ZCDP(rho=rho):
             return {"rho": text(rho)}
+        case ApproxZCDP():
+            cost = booked("zcdp", loss, own, conversion)
+            return {part: text(cost[part]) for part in ("rho", "delta") if part == "rho" or cost[part]}
         case RangeBounded() as steps_:
             counts = {"steps": str(steps_.steps), "rounds": str(steps_.rounds)}
             return {"epsilon": text(steps_.epsilon), "delta": text(steps_.delta), **counts}
@@ -438,7 +445,7 @@ def spent(state: Mapping[str, str]) -> dict[str, Fraction]:
     return {part: amount(int(state[part])) for part in PARTS[_filter(state)]}
 
 
-def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> str:
+def cost_text(state: Mapping[str, str], loss: Loss, zcdp_steps: Steps | None = None) -> str:
     """For a sentence: `ε 0.1`, or `ρ 0.005` under the zCDP filter."""
     part = PARTS[_filter(state)][0]
     return f"{SYMBOLS[part]} {text(booked(_filter(state), loss, zcdp_steps, conversion(state))[part])}"
@@ -473,7 +480,7 @@ def enter(state: Mapping[str, str], price: Mapping[str, Any]) -> dict[str, str]:
     return pay(state, entered(_filter(state), price))
 
 
-def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: RangeBounded | ZCDP | None = None) -> dict[str, str]:
+def charge(state: Mapping[str, str], loss: Loss, zcdp_steps: Steps | None = None) -> dict[str, str]:
     """The state after paying `loss`, or BudgetExceeded, which changes nothing. `zcdp_steps` as in a Guarantee."""
     return pay(state, booked(_filter(state), loss, zcdp_steps, conversion(state)))
 

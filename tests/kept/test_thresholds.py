@@ -15,7 +15,7 @@ from tests.kept.write_thresholds import ASKED, CITIES, GAUSSIAN, HERE, UNIT, ope
 STATED = {
     "before": (1, "stability", 49),
     "after": (3, "stability-truncated", 42),
-    "gaussian": (3, "stability-truncated", 42),
+    "gaussian": (4, "stability-truncated", 42),
 }
 """The revision of the first answer, and its law and threshold."""
 

@@ -124,7 +124,7 @@ def test_what_has_no_gaussian_threshold_is_refused_before_a_charge() -> None:
     with pytest.raises(ParameterError, match="ever be shown"):
         dv.Stability(1, "1e-6", base="gaussian", cap=21).bind(KEYS, ROW)
     with pytest.raises(ParameterError):
-        dv.Stability("1e-30", "1e-6", base="gaussian").bind(KEYS, ROW)
+        dv.Stability("1e-30", "1e-30", base="gaussian").bind(KEYS, ROW)
 
 
 def test_a_stored_call_without_a_noise_law_is_the_same_as_before() -> None:

@@ -617,6 +617,14 @@ def behind_gaussian(what: str, found: Sums, chance: random.Random, bound: Any) -
     yield Held(what, "delta", float(loss.delta), true)
     longest = int(((found.before - found.after) ** 2).sum(axis=1).max())
     yield Held(what, "L2", float(noise.rho), longest / (2 * variance))
+    own = longest / (2 * variance)
+    yield Held(what, "booked", float(booked("zcdp", loss, bound.price.zcdp_steps)["rho"]), min(own, of_pure(loss)))
+
+
+def of_pure(loss: Any) -> float:
+    """The rho of any answer at this price, but for its delta."""
+    epsilon = float(loss.epsilon)
+    return epsilon * math.tanh(epsilon / 2)
 
 
 def threshold(chance: random.Random) -> Iterator[Held]:
@@ -676,6 +684,8 @@ def stability(chance: random.Random) -> Iterator[Held]:
     truncated, epsilon = bound.reach is not None, float(loss.epsilon)
     true = worst_excess(found, chance, rate, bound.threshold + 1, epsilon, truncated=truncated)
     yield Held(what, "delta", float(loss.delta), true)
+    books = float(booked("zcdp", bound.price.loss, bound.price.zcdp_steps)["rho"])
+    yield Held(what, "mean loss", books, min(of_pure(loss), worst_mean_loss(np.full(bins, rate), before - after)))
 
 
 def threshold_alp(chance: random.Random) -> Iterator[Held]:

@@ -16,8 +16,12 @@ import pytest
 import dpviz as dv
 from dpviz.exact import Decay
 from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.mechanisms.cuts import steps_behind
 from dpviz.model.question import Question
+from dpviz.privacy.concentrated import pure_rho
+from dpviz.privacy.loss import ApproxZCDP
 from dpviz.privacy.unknown_keys import Filled, fullest_keys, shown_at_most, truncated_at_most
+from dpviz.session.accountant import booked
 from tests.soak.amounts import part
 
 Vector = tuple[int, ...]
@@ -243,6 +247,50 @@ def test_noise_truncated_at_the_threshold_costs_the_chance_that_any_moved_key_le
     assert all(worst > twin * 1.01 for twin in twins.values())
     if reach > each:  # noise that is truncated, at a threshold below it
         assert truncated_worst(keys, each, replaced=replaced, rate=rate, reach=reach, threshold=reach) > stated * 1.01
+
+
+def renyi_over_order(p: Floats, q: Floats) -> float:
+    """The largest divergence of order alpha over alpha, over many orders; the limit alpha -> 1 is the mean loss."""
+    losses = np.log(p) - np.log(q)
+    found = float((p * losses).sum())
+    for alpha in 1 + np.exp(np.linspace(-6, 5, 60)):
+        worst = float(losses.max()) * (alpha - 1)  # so that no power is too large
+        found = max(found, (math.log((p * np.exp(losses * (alpha - 1) - worst)).sum()) + worst) / (alpha * (alpha - 1)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rate", "reach", "move"), [(0.5, 6, 1), (0.3, 5, 2), (1.0, 4, 3), (0.1, 40, 1), (0.05, 9, 9), (2.0, 3, 1)]
+)
+def test_truncated_noise_books_no_less_rho_than_the_values_that_both_neighbours_can_show(
+    rate: float, reach: int, move: int
+) -> None:
+    """But for its delta the one neighbour has the noises from move - reach on, the other those up to reach - move."""
+    both = np.arange(move - reach, reach + 1)  # values of a count, less that of the first neighbour
+    p, q = (np.exp(-rate * np.abs(both - center)) for center in (0, move))
+    steps = steps_behind(((move, 1),), Fraction(rate), Fraction(1, 10), truncated=True)
+    worst = max(renyi_over_order(p / p.sum(), q / q.sum()), renyi_over_order(q / q.sum(), p / p.sum()))
+    assert 0 < worst <= float(steps.rho)
+    assert steps.rho < pure_rho(Fraction(rate) * move) + Fraction(1, 10**9)
+    if move == 1:  # of a move by one it is half as much, so that a quarter, as of range-bounded steps, is too little
+        assert worst > float(Fraction(rate) * move) ** 2 / 8
+
+
+def test_a_zcdp_budget_books_the_noise_of_each_key_and_not_the_whole_price() -> None:
+    keys = Question.of(dv.Domain.keys(column="x"))
+    for made, known in (
+        (dv.Stability(1, "1e-6"), 10 * pure_rho(Fraction(1, 10))),
+        (dv.Threshold(1, "1e-6"), 10 * pure_rho(Fraction(1, 10))),
+        (dv.Stability(1, "1e-6", base="gaussian"), Fraction(10) / (2 * Fraction("178.66"))),
+    ):
+        bound = made.bind(keys, dv.Unit("user", max_bins=10))
+        steps = bound.price.zcdp_steps
+        assert isinstance(steps, ApproxZCDP) and steps.delta <= Fraction(1, 10**6)
+        cost = booked("zcdp", bound.price.loss, steps)
+        assert abs(cost["rho"] - known) < Fraction(1, 10**6) and cost["rho"] < pure_rho(Fraction(1)) / 9
+        assert cost["delta"] == steps.delta and cost["shift"] == 0
+        earlier = booked("zcdp", bound.price.loss, steps, "bun-steinke")
+        assert earlier["rho"] == Fraction(1, 2) and earlier["delta"] == Fraction(1, 10**6)
 
 
 def test_truncated_thresholds_are_the_least_whose_price_fits() -> None:
