@@ -343,7 +343,17 @@ CONTESTANTS: dict[str, Callable[[str], Answer]] = {
     for name, found in list(globals().items())
     if name.startswith(("visits_", "destinations_", "marginals_"))
 }
-PACKAGES = ("opendp", "polars", "mbi", "diffprivlib", "tmlt-analytics", "pyspark", "pipeline-dp")
+PACKAGES = (
+    "opendp",
+    "polars",
+    "mbi",
+    "diffprivlib",
+    "tmlt-analytics",
+    "pyspark",
+    "pipeline-dp",
+    "python-dp",
+    "dp-accounting",
+)
 
 
 def versions() -> dict[str, str]:

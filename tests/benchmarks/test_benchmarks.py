@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from benchmarks import (
+    accuracy,
+    accuracy_jobs,
     alp,
     compact,
     derived,
@@ -58,6 +60,14 @@ class TranscriptRow:
         return 1.0 if columns is None else [list(range(arguments["size"]))] * columns
 
 
+def told_by_others(place: str, asked: list[Any]) -> list[Any]:
+    """The same of what other libraries draw and show: each job is there and takes what it is given."""
+    assert (Path(accuracy.__file__).parent / f"{place}.txt").exists()
+    for job, given in asked:
+        inspect.signature(accuracy_jobs.JOBS[job]).bind(**given)
+    return [1.0 for _ in asked]
+
+
 def on_engines(folder: Path) -> list[Measured]:
     found = engines.measured(1000, 1)
     return [*engines.flights(folder, 1), *engines.compared("1,000 rows", found["release"], found["query"])]
@@ -68,6 +78,7 @@ def ours(contestants: tuple[jobs.Contestant, ...]) -> tuple[jobs.Contestant, ...
 
 
 CASES: dict[str, Callable[[Path], list[Measured]]] = {
+    "accuracy": lambda folder: accuracy.table(("1",), ("1e-6",), (2,), (1,), (), ("30 answers of 1/10",)),
     "alp": lambda folder: alp.table(60, 200, 20, (20,), ("25",), ("1",), 1),
     "compact": lambda folder: compact.table(20, (20,), 10, 1),
     "derived": lambda folder: derived.table(20, 1),
@@ -111,6 +122,8 @@ def test_a_benchmark_runs_at_its_smallest(
         monkeypatch.setattr(module, "with_compiled_files", lambda folder: measured.with_compiled_files(compiled))
     if hasattr(module, "peers"):
         monkeypatch.setattr(module, "peers", TranscriptRow)
+    if name == "accuracy":
+        monkeypatch.setattr(module, "ask", told_by_others)
     for made in (engines, growth):
         monkeypatch.setattr(made, "BUILD", tmp_path / "build")
     lines = CASES[name](tmp_path)
