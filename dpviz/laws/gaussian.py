@@ -374,7 +374,7 @@ def gaussian_tail(variance: Fraction, least: int, precision: int = PRECISION) ->
 
     >>> low, high = gaussian_tail(Fraction(100), 31)
     >>> round(float(low), 9), high - low < low / 10**9
-    (0.001144207, True)
+    (0.001139374, True)
     """
     if variance > MOST_ADDED**2 or (variance > WIDE and precision <= FINE):
         low, high = chance_from(variance, least, precision)
