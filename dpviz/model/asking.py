@@ -467,10 +467,14 @@ class _Asked:
         return self._derived("range", what, Query.of((points, 1)), "ranges")
 
     def difference(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
-        what, query, kind = self._pair(a, b)
+        what, query, kind = self.pair_of(a, b)
         return self._derived("difference", what, query, kind)
 
     def share(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> Derived:
+        return self._ratio(*self.split(part, whole_))
+
+    def split(self, part: Sequence[Any] | None, whole_: Sequence[Any] | None) -> tuple[str, Query, Query]:
+        """A share in words, its part and the rest of its whole."""
         chosen = self._points(part)
         row = (
             self.subject.answer.table_row(self.subject.reading, whole_[0], chosen)
@@ -480,7 +484,7 @@ class _Asked:
         all_of = self._points(whole_, beside=chosen) if row is None else row
         rest = self._rest(chosen, all_of)
         what = f"{self._words(chosen, part)}, as a share of {self._short(all_of, whole_)}"
-        return self._ratio(what, Query.of((chosen, 1)), rest)
+        return what, Query.of((chosen, 1)), rest
 
     def marginal(self, columns: object, share_of: object) -> Marginal:
         """One sum for each cell, or its share of those that have the same labels in the columns of a whole."""
@@ -550,7 +554,7 @@ class _Asked:
         )
 
     def compare(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
-        what, query, kind = self._pair(a, b)
+        what, query, kind = self.pair_of(a, b)
         return self._derived("comparison", what, query, kind, self._chance(query))
 
     def _derived(self, kind: DerivedKind, what: str, query: Query, of: Kind, chance: Chance | None = None) -> Derived:
@@ -658,7 +662,7 @@ class _Asked:
             else " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
         )
 
-    def _pair(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> tuple[str, Query, Kind]:
+    def pair_of(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> tuple[str, Query, Kind]:
         first, second = self._points(a), self._points(b)
         query = Query.minus(first, second)
         if not query.parts:
@@ -845,6 +849,44 @@ def sums_of(
         return change(Query.of((asked.points_of(one), 1)), asked.sum(one))
 
     return _each(ask, asked.sets(labels))
+
+
+def differences_of(
+    subject: Subject,
+    a: object,
+    b: object,
+    beta: Number,
+    among: Any,
+    reader: str,
+    change: Callable[[Query, Derived], Derived],
+    compared: bool = False,
+) -> Derived | DerivedTable:
+    """The differences of `Askable.difference`, or the comparisons of `Askable.compare`, each changed likewise."""
+    asked = _Asked(subject, beta, among, reader)
+
+    def ask(one: Any, other: Any) -> Derived:
+        found = asked.compare(one, other) if compared else asked.difference(one, other)
+        return change(asked.pair_of(one, other)[1], found)
+
+    return _each(ask, asked.sets(a), asked.sets(b))
+
+
+def shares_of(
+    subject: Subject,
+    part: object,
+    whole: object,
+    beta: Number,
+    among: Any,
+    reader: str,
+    change: Callable[[Query, Query, Derived], Derived],
+) -> Derived | DerivedTable:
+    """The shares of `Askable.share`, each changed by what is known of its part and the rest besides."""
+    asked = _Asked(subject, beta, among, reader)
+
+    def ask(one: Any, other: Any) -> Derived:
+        return change(*asked.split(one, other)[1:], asked.share(one, other))
+
+    return _each(ask, asked.sets(part), asked.sets(whole))
 
 
 def _marginal(

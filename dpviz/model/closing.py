@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
-from dpviz.exact import Number, probability
+from dpviz.exact import Number, ceil_to, floor_to, probability
 from dpviz.model.aggregate import UnitProfile
 from dpviz.model.answers import Answer
-from dpviz.model.asking import Subject, among_of, sums_of
+from dpviz.model.asking import FINE, Subject, among_of, differences_of, shares_of, sums_of
 from dpviz.model.between import Enclosed, between
-from dpviz.model.derived import Derived, DerivedTable, Paid, marked, told
+from dpviz.model.derived import Chance, Derived, DerivedTable, Paid, marked, told
 from dpviz.model.limited import Limited
 from dpviz.model.linear import NONE, UNBIASED, Bias, LinearError, Query
 from dpviz.model.question import Question
@@ -38,6 +38,7 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
     from dpviz.model.release import Release
 
 HALF: Final = Fraction(1, 2)
@@ -50,6 +51,11 @@ Order: TypeAlias = Literal["together", "counts first", "profile first"]
 AFTER: Final = "Bought one after the other: ends are wider than if both had been bought together."
 CHOSEN: Final = "The limit may have been chosen with the profile; the ends allow for that."
 
+
+NO_CHANCE: Final = "There is no p-value, as one answer may have been chosen by the other: look whether 0 is excluded."
+
+DIFFERENCE: Final = Bias("the value is that of what was counted within the limit")
+SHARE: Final = Bias("the value is the share of what was counted within the limit")
 
 CHOSEN_BIAS: Final = "biased where the limit was chosen with the profile"
 
@@ -242,6 +248,16 @@ class ClosedCounts:
         reach, value = self.reach(counts, classes, side, level), self.estimate(counts, classes)
         return None if reach is None else value.high + reach if side else value.low - reach
 
+    def chance(self, counts: Query, classes: Query, number: int) -> Chance | None:
+        """The p-value of a sum that is above 0, for the worst truth that is not, of so many; None where the design of
+        one answer may depend on the noise of the other."""
+        both, gap = self.both(counts, classes), self.estimate(counts, classes).low
+        found = None if both is None else both.at_least(gap)
+        if found is None:
+            return None
+        rule = f"{self.rule(counts, classes)}{f', times {number:,} pairs' if number > 1 else ''}"
+        return Chance(Enclosed(NONE, min(WHOLE, number * found[1])), "bound", rule)
+
     def low_end(self, counts: Query, classes: Query, level: Fraction) -> Fraction | None:
         """The lower end where the classes are a loss, which is not below 0, whatever the profile says of it."""
         if self.both(counts, classes) is not None or any(weight < 0 for _, weight in classes.parts):
@@ -301,6 +317,31 @@ class ClosedCounts:
         if own is None or asked is None or kept is None or lost is None:
             return WHOLE
         return Fraction(max(1, round(8 * (asked + kept - lost) / (2 * (own + kept)))), 8)
+
+    def difference(self, query: Query) -> tuple[tuple[Query, Query], tuple[Query, Query]]:
+        """The difference of two sets that have no bin in common, at least and at most: where a user loses bins of one
+        set, at least those that the others cannot hold are of the other."""
+        plus, minus = (
+            self.loss(*self._bins(Query.of(*((points, 1) for points, weight in query.parts if weight * sign > 0))))
+            for sign in (1, -1)
+        )
+        return (query, _less(plus[0], minus[1])), (query, _less(plus[1], minus[0]))
+
+    def share_at(self, part: Query, rest: Query, side: int) -> Callable[[Fraction], tuple[Query, Query]]:
+        """For a share t, (1 - t) times the number asked of a part less t times that of the rest, at least (side 0) or
+        at most: above 0 for certain where the share is larger."""
+        mine, others = self.loss(*self._bins(part))[side], self.loss(*self._bins(rest))[1 - side]
+
+        def at(share: Fraction) -> tuple[Query, Query]:
+            counts = Query.of(*part.times(1 - share), *rest.times(-share))
+            return counts, _less(_times(mine, 1 - share), _times(others, share))
+
+        return at
+
+    def whole_of(self, part: Query, rest: Query, side: int) -> tuple[Query, Query]:
+        """The number asked of part and rest, with the losses that `share_at` takes."""
+        mine, others = self.loss(*self._bins(part))[side], self.loss(*self._bins(rest))[1 - side]
+        return Query.of(*part.parts, *rest.parts), _less(mine, _times(others, -WHOLE))
 
     def _total(self, both: tuple[Query, Query], level: Fraction) -> ClosedEnds:
         value, bias = self.estimate(*both), self._bias(*both)
@@ -367,10 +408,29 @@ def _reach(error: LinearError, level: Fraction, side: int) -> Fraction | None:
     return None if found is None else found.value
 
 
+def _times(classes: Query, factor: Fraction) -> Query:
+    return Query.of(*classes.times(factor))
+
+
+def _less(one: Query, other: Query) -> Query:
+    """The difference of two sums of classes, each of which names a class by itself."""
+    weights: dict[int, Fraction] = {}
+    for query, sign in ((one, 1), (other, -1)):
+        for points, weight in query.parts:
+            weights[points[0]] = weights.get(points[0], NONE) + sign * weight
+    return Query.of(*((range(at, at + 1), weight) for at, weight in sorted(weights.items())))
+
+
 def _variance(error: LinearError) -> Fraction | None:
     """About the variance of an error; None where its law is not exact, as that of clamped counts."""
     law = error.distribution
     return None if law is None else sum(law.variance(), NONE) / 2
+
+
+def _rounded(low: Fraction | None, high: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
+    """The ends for a whole number."""
+    first = None if low is None else Fraction(math.ceil(low))
+    return first, None if high is None else Fraction(math.floor(high))
 
 
 def _whole(low: Fraction | None, high: Fraction | None) -> tuple[Fraction | None, Fraction | None]:
@@ -482,34 +542,310 @@ class Closed:
         ParameterError
             If `beta`, `among` or `reader` is outside its range.
         """
-        if among_of(among) == "all":
-            rule = "both ends of all sums at once are not known"
-            raise ParameterError.of('"all"', rule, "give among= the number of sums, or read closed.to_frame()")
-        ends = self._ends(reader)
+        ends = self._asked(among, reader)
 
         def change(query: Query, found: Derived) -> Derived:
             number = found.among if isinstance(found.among, int) else 1
             both = ends.ends(query, found.beta / number)
             rule = both.rule if number == 1 else f"{both.rule}; union bound over {number:,} questions"
             estimate = both.value
-            return replace(
-                found,
-                value=found.value if estimate is None else _plain(estimate),
-                low=both.low,
-                high=both.high,
-                how="exact" if both.exact and number == 1 else "bound",
-                rule=rule,
-                off=None,
-                bias=both.bias,
-                paid=self.paid,
-                remarks=(*ends.remarks, *(() if estimate is None else (ASKED,))),
-                cut=(False, False),
-                empty=False,
-                limits="",
-                counted=None,
-            )
+            value = found.value if estimate is None else _plain(estimate)
+            told = replace(found, value=value, bias=both.bias, how="exact" if both.exact and number == 1 else "bound")
+            return self._closed(told, both.low, both.high, rule, () if estimate is None else (ASKED,))
 
         return sums_of(self._counts.asking, labels, beta, among, reader, change)
+
+    def _asked(self, among: object, reader: str) -> ClosedCounts:
+        if among_of(among) == "all":
+            rule = "both ends of all sums at once are not known"
+            raise ParameterError.of('"all"', rule, "give among= the number of sums, or read closed.to_frame()")
+        return self._ends(reader)
+
+    def _closed(
+        self, found: Derived, low: Fraction | None, high: Fraction | None, rule: str, more: tuple[str, ...] = ()
+    ) -> Derived:
+        """A counted value with both ends for what was asked."""
+        return replace(
+            found,
+            low=low,
+            high=high,
+            rule=rule,
+            off=None,
+            paid=self.paid,
+            remarks=(*self.remarks, *more),
+            cut=(False, False),
+            empty=low is not None and high is not None and low > high,
+            limits="",
+            counted=None,
+        )
+
+    @plain_arguments
+    def difference(
+        self, a: object, b: object, *, beta: Number = "0.05", among: int | str = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Subtract the counts of some labels from those of others, with both ends for what was asked.
+
+        Parameters
+        ----------
+        a, b : label, list, range or dict
+            The labels whose counts are added, and those whose counts are subtracted; lists of lists for many
+            differences.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the difference that was asked, above 0 and at most 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a difference that was picked before looking at the answers. A number: for all
+            of that many differences at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The counted difference, and the interval for the one that was asked.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+        """
+        return self._differences(a, b, beta, among, reader, False)
+
+    @plain_arguments
+    def compare(
+        self, a: object, b: object, *, beta: Number = "0.05", among: int | str = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Compare two numbers that were asked: the difference, its interval, and a p-value for the first being larger.
+
+        Parameters
+        ----------
+        a, b : label, list, range or dict
+            The labels on each side; lists of lists for many comparisons.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the difference that was asked, above 0 and at most 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a pair that was picked before looking at the answers. A number: for all of
+            that many pairs at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The counted difference, the interval for the one that was asked, and its p-value.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown or named twice.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+
+        Notes
+        -----
+        The p-value rests on the law of the sum of both noises. Where counts and profile were bought one after the
+        other, the second may have been chosen by the first, and there is none: look whether the interval excludes 0.
+        """
+        return self._differences(a, b, beta, among, reader, True)
+
+    def _differences(
+        self, a: object, b: object, beta: Number, among: int | str, reader: str, compared: bool
+    ) -> Derived | DerivedTable:
+        ends = self._asked(among, reader)
+
+        def change(query: Query, found: Derived) -> Derived:
+            number = found.among if isinstance(found.among, int) else 1
+            (low, high), level = ends.difference(query), found.beta / number * HALF
+            first, last = ends.end(*low, 0, level), ends.end(*high, 1, level)
+            rule = ends.rule(*high) + (f"; union bound over {number:,} questions" if number > 1 else "")
+            chance = ends.chance(*low, number) if compared else None
+            told = replace(found, bias=DIFFERENCE, how="bound", chance=chance)
+            more = (NO_CHANCE,) if compared and chance is None else ()
+            return self._closed(told, *_rounded(first, last), rule, more)
+
+        return differences_of(self._counts.asking, a, b, beta, among, reader, change, compared)
+
+    @plain_arguments
+    def share(
+        self, part: object, whole: object = None, *, beta: Number = "0.05", among: int | str = "one", reader: str = ""
+    ) -> Derived | DerivedTable:
+        """Divide the sum of some labels by the sum of a whole that contains them, with both ends for what was asked.
+
+        Parameters
+        ----------
+        part : label, list, range or dict
+            The labels of the part.
+        whole : label, list, range or dict, optional
+            The labels of the whole; all labels by default.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the share that was asked, above 0 and at most 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a share that was picked before looking at the answers. A number: for all of
+            that many shares at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived or DerivedTable
+            The share of what was counted, and the interval for the share that was asked.
+
+        Raises
+        ------
+        DomainError
+            If a label is unknown, or the part does not lie in the whole.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+
+        Notes
+        -----
+        A share t is too small where (1 - t) times the part less t times the rest, with the least loss of the part and
+        the largest of the rest, is above 0 for certain; too large likewise. A whole that may be 0 leaves any share
+        possible.
+        """
+        ends = self._asked(among, reader)
+
+        def change(first: Query, rest: Query, found: Derived) -> Derived:
+            from dpviz.model.closed_ratios import RatioTest
+
+            number = found.among if isinstance(found.among, int) else 1
+            level = found.beta / number * HALF
+            low, high = (
+                RatioTest(ends, ends.share_at(first, rest, side), ends.whole_of(first, rest, side), (NONE, WHOLE), side)
+                for side in (0, 1)
+            )
+            rule = f"Fieller's test of counts and classes, inverted: {ends.rule(*low.whole)}"
+            rule += f"; union bound over {number:,} questions" if number > 1 else ""
+            told = replace(found, bias=SHARE, how="bound")
+            return self._closed(told, floor_to(low.end_at(level), FINE), ceil_to(high.end_at(level), FINE), rule)
+
+        return shares_of(self._counts.asking, part, whole, beta, among, reader, change)
+
+    @plain_arguments
+    def quantile(
+        self, q: object = "1/2", *, beta: Number = "0.05", among: int | str = "one", reader: str = ""
+    ) -> DerivedQuantile | DerivedQuantiles:
+        """Find the bin up to which a share of all that was asked lies, with an interval.
+
+        Parameters
+        ----------
+        q : str, float, Fraction or list, default "1/2"
+            The share, above 0 and below 1; a list of shares for many quantiles.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss a quantile, above 0 and below 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a quantile that was picked before looking at the answers. A number: for all of
+            that many quantiles at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        DerivedQuantile or DerivedQuantiles
+            The bin of what was counted, with the interval for what was asked; several where a list is given.
+
+        Raises
+        ------
+        DomainError
+            If the bins have no order.
+        ParameterError
+            If a share, `beta`, `among` or `reader` is outside its range.
+
+        Notes
+        -----
+        A quantile is one of pairs of user and bin: users in many bins count more often.
+        """
+        from dpviz.model.closed_order import quantiles_of
+
+        return quantiles_of(self._ends(reader), self.paid, q, beta, among)
+
+    @plain_arguments
+    def median(self, *, beta: Number = "0.05", among: int | str = "one", reader: str = "") -> DerivedQuantile:
+        """Find the bin with half of all that was asked up to it, with an interval.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss a median, above 0 and below 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a quantile that was picked before looking at the answers. A number: for all of
+            that many quantiles at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        DerivedQuantile
+            The bin of what was counted, with the interval for what was asked.
+
+        Raises
+        ------
+        DomainError
+            If the bins have no order.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+        """
+        from dpviz.model.closed_order import ClosedQuantiles
+
+        return ClosedQuantiles(self._ends(reader), self.paid, beta, among).quantile(HALF)
+
+    @plain_arguments
+    def mean(self, *, beta: Number = "0.05", among: int | str = "one", reader: str = "") -> Derived:
+        """Find the mean of the numbers in the bins, with both ends for what was asked.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often the interval may miss the mean, above 0 and below 1.
+        among : {"one"} or int, default "one"
+            "one": the interval holds for a mean that was picked before looking at the answers. A number: for all of
+            that many such questions at once.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        Derived
+            The mean of what was counted, with the interval for what was asked.
+
+        Raises
+        ------
+        DomainError
+            If the bins have no order, or hold no numbers.
+        ParameterError
+            If `beta`, `among` or `reader` is outside its range.
+        """
+        from dpviz.model.closed_order import ClosedMeans
+
+        return ClosedMeans(self._ends(reader), self.paid, beta, among).mean()
+
+    @single_arguments
+    def cumulative(self, beta: Number = "0.05", reader: str = "") -> DerivedTable:
+        """Find the share up to each bin of all that was asked, with intervals that hold for all bins at once.
+
+        Parameters
+        ----------
+        beta : str, float or Fraction, default "0.05"
+            How often any of the intervals may miss its share, above 0 and below 1.
+        reader : str, optional
+            The estimator: one of `release.answer.readers`, where there are several; the first by default.
+
+        Returns
+        -------
+        DerivedTable
+            One share for each bin, in order; of many bins, 256 at most, evenly spread.
+
+        Raises
+        ------
+        DomainError
+            If the bins have no order.
+        ParameterError
+            If `beta` or `reader` is outside its range.
+        """
+        from dpviz.model.closed_order import ClosedShares
+
+        return ClosedShares(self._ends(reader), self.paid, beta, "one").table()
 
     @single_arguments
     def to_frame(self, beta: Number = "0.05", reader: str = "") -> pd.DataFrame:

@@ -22,7 +22,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import probability
 from dpviz.fitting.inverted_tests import Reached, by_halves, first_accepted, halvings
 from dpviz.fitting.sums import Quantile
-from dpviz.model.asking import Subject
+from dpviz.model.asking import MOST_ASKED, Subject
 from dpviz.model.between import Enclosed, between
 from dpviz.model.error import How
 from dpviz.model.in_order import InOrder
@@ -61,6 +61,15 @@ def share_of(q: Any, place: str = "") -> Fraction:
 def shares_of(several: Sequence[Any]) -> list[Fraction]:
     """Read each share of a list."""
     return [share_of(q, f"share {place} of {len(several)}") for place, q in enumerate(several, 1)]
+
+
+def few_quantiles(several: list[Any]) -> list[Any]:
+    """The list, where it is not empty and not too long."""
+    if not 0 < len(several) <= MOST_ASKED:
+        raise ParameterError.of(
+            f"{len(several):,} quantiles", f"ask for 1 to {MOST_ASKED:,} at once", "ask for the others in another call"
+        )
+    return several
 
 
 class InvertedQuantiles(InOrder):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpviz.boundary import plain_arguments, protect_module
-from dpviz.errors import ParameterError
 from dpviz.exact import Number
-from dpviz.model.asking import MOST_ASKED, Askable
+from dpviz.model.asking import Askable
 from dpviz.model.derived import Among, Derived, DerivedTable
 
 if TYPE_CHECKING:  # loaded once somebody asks for them
@@ -64,17 +63,13 @@ class OrderedAskable(Askable):
         >>> [found.label for found in draw.quantile(["1/4", "1/2"])]
         ['31', '31']
         """
-        from dpviz.model.inverted_quantiles import InvertedQuantiles, share_of, shares_of
+        from dpviz.model.inverted_quantiles import InvertedQuantiles, few_quantiles, share_of, shares_of
         from dpviz.model.quantiles import DerivedQuantiles
 
         asked = InvertedQuantiles(self._subject, beta, among, reader)
         if not isinstance(q, list):
             return asked.quantile(share_of(q))
-        if not 0 < len(q) <= MOST_ASKED:
-            raise ParameterError.of(
-                f"{len(q):,} quantiles", f"ask for 1 to {MOST_ASKED:,} at once", "ask for the others in another call"
-            )
-        return DerivedQuantiles(tuple(asked.quantile(one) for one in shares_of(q)))
+        return DerivedQuantiles(tuple(asked.quantile(one) for one in shares_of(few_quantiles(q))))
 
     @plain_arguments
     def median(self, *, beta: Number = "0.05", among: Among = "one", reader: str = "") -> DerivedQuantile:
