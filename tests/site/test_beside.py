@@ -15,7 +15,7 @@ PAGES = beside.pages()
 
 def test_every_library_has_a_page_that_the_index_names() -> None:
     index = (ROOT / "docs/coming_from/index.md").read_text()
-    assert [path.stem for path in PAGES] == ["diffprivlib", "opendp", "pipelinedp", "smartnoise", "tumult"]
+    assert [path.stem for path in PAGES] == ["diffprivlib", "dp_wizard", "opendp", "pipelinedp", "smartnoise", "tumult"]
     assert [path.stem for path in PAGES if f"({path.name})" not in index or f"\n{path.stem}\n" not in index] == []
 
 
@@ -48,6 +48,7 @@ RESTS_ON = {
     "diffprivlib": ("least value of 400 answers: 0", "on average: True", "PrivacyLeakWarning", "0.9999999999999999"),
     "pipelinedp": ("whole numbers: False", "in 20 answers: True", "after compute_budgets()", "that are there: True"),
     "smartnoise": ("fewer came: True", "same answer: False", "after 30 queries: (15", "1.49"),
+    "dp_wizard": ("[2000.0]", "not released: ['(35, 36]']", "'(40, inf]'", 'invariant="keys"'),
     "tumult": ("without exceeding", "same answer: False"),
 }
 
