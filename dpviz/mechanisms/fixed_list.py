@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
@@ -15,15 +15,20 @@ from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import BudgetExceeded, DpvizError, ParameterError
 from dpviz.exact import counted, text
 from dpviz.mechanisms.gaussian import pure_rho_of
-from dpviz.mechanisms.groups import Around
-from dpviz.mechanisms.parts import PartBound, Parts
+from dpviz.mechanisms.sub_sessions import (
+    PrepaidBound,
+    PrepaidOpening,
+    PrepaidUse,
+    concerns,
+    follows_balance,
+    inner_mechanism,
+)
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.opening import Balance, OpeningStep, Use
 from dpviz.model.parameters import Exact, Parameters, Probability, Reader, Reads, parameter
 from dpviz.model.question import Question, canonical
-from dpviz.model.source import TopRules
 from dpviz.model.statistic import Need
 from dpviz.model.terms import Used
 from dpviz.names import meant
@@ -179,7 +184,7 @@ class ListPrices:
         return None if self.rho is None else renyi.epsilon_for(self.rho, self.exact.delta)
 
 
-class FixedList(Parameters):
+class FixedList(PrepaidOpening, Parameters):
     """Open a sub-session of a fixed list of answers, charged once at their exact composition.
 
     Parameters
@@ -430,16 +435,6 @@ class FixedList(Parameters):
         ]
         return found
 
-    def check_source(self, rules: TopRules) -> None:
-        """Accept every engine: each line is tried by itself.
-
-        Parameters
-        ----------
-        rules : TopRules
-            The engine's rules for top-k questions.
-        """
-        return None
-
     # ------------------------------------------------------------ how it is used
 
     def opened(self) -> dict[str, str]:
@@ -528,26 +523,6 @@ class FixedList(Parameters):
             "ask(*line) for a line of lines_left, or release it by itself",
         )
 
-    def smallest(self, unit: Unit) -> Bound:
-        """Bind the first line.
-
-        Parameters
-        ----------
-        unit : Unit
-            The privacy unit.
-
-        Returns
-        -------
-        Bound
-            The line, at the price of the list.
-
-        Raises
-        ------
-        ParameterError
-            If it cannot be bound for this unit.
-        """
-        return self.typical(unit)[1]
-
     def typical(self, unit: Unit) -> tuple[Use, Bound]:
         """Bind the first line.
 
@@ -593,8 +568,6 @@ class FixedList(Parameters):
         for bound in self.bind_lines(unit):
             yield bound.question, bound.needs
 
-    row = Parts.row  # as it is
-
     @classmethod
     def follows(cls, step: OpeningStep) -> bool:
         """Check a row of the ledger against the list and the balance before it.
@@ -614,31 +587,23 @@ class FixedList(Parameters):
         ParameterError
             If the parameters in the row cannot be read.
         """
-        mechanism = step.body.get("mechanism", {})
-        if step.kind not in ("open", "reserve", "settle") or mechanism.get("name") != cls.name:
+        if not concerns(step, cls.name):
             return True
-        written = mechanism["parameters"]["lines"]
-        lines = _lines_of(written)
-        if step.kind == "open":
-            return dict(step.after) == {"lines": str((1 << len(lines)) - 1)}
-        if step.kind == "settle":
-            return dict(step.after) == dict(step.before)
-        asking = step.asked.get("mechanism")
-        if asking is None:  # it was closed
-            return set(step.after.values()) == {"0"}
-        ask, price = LineAsk.from_parameters(asking["parameters"]), step.body["price"]
-        charged = ask.of.epsilon, ask.of.delta
-        if ask.of.digest != sha256(written.encode()).hexdigest() or not 0 <= ask.line < len(lines):
-            return False
-        if charged != (Fraction(price["epsilon"]), Fraction(price["delta"])):
-            return False
-        asked = [step.asked["question"], ask.inner.name, ask.inner.parameters()]
-        if canonical(asked) != canonical(line_json(*lines[ask.line])):
-            return False
-        try:
-            return dict(step.after) == ask.reserve(step.before)
-        except BudgetExceeded:
-            return False
+        written = step.body["mechanism"]["parameters"]["lines"]
+        every = str((1 << len(_lines_of(written))) - 1)
+        return follows_balance(step, {"lines": every}, lambda asked: _drawn_line(step, written, asked))
+
+
+def _drawn_line(step: OpeningStep, written: str, asked: dict[str, str]) -> LineAsk | None:
+    """The line that a row draws, where it is one of this list, at the price of the list."""
+    ask, price, lines = LineAsk.from_parameters(asked), step.body["price"], _lines_of(written)
+    charged = ask.of.epsilon, ask.of.delta
+    if ask.of.digest != sha256(written.encode()).hexdigest() or not 0 <= ask.line < len(lines):
+        return None
+    if charged != (Fraction(price["epsilon"]), Fraction(price["delta"])):
+        return None
+    said = [step.asked["question"], ask.inner.name, ask.inner.parameters()]
+    return ask if canonical(said) == canonical(line_json(*lines[ask.line])) else None
 
 
 def _written(batch: FixedList) -> str:
@@ -730,7 +695,7 @@ class LineSought:
 
 
 @dataclass(frozen=True)
-class LineAsk(Around):
+class LineAsk(PrepaidUse):
     """One line of a list, paid with all others when the list was opened.
 
     of    the price of the list
@@ -745,7 +710,6 @@ class LineAsk(Around):
     name: ClassVar[str] = FixedList.name
     about: ClassVar[str] = FixedList.about
     delta_text: ClassVar[str] = "Its δ is within that of the list."
-    shown: ClassVar[tuple[str, ...]] = ()
 
     @property
     def reserved(self) -> str:
@@ -774,33 +738,20 @@ class LineAsk(Around):
             raise error
         return {**balance, "lines": str(open_ & ~(1 << self.line))}
 
-    def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
-        return dict(balance)
-
     # ------------------------------------------------------------ as a mechanism
 
-    def parameters(self) -> dict[str, str]:
-        own = {"of": canonical(self.of.to_json()).decode(), "line": str(self.line), "mechanism": self.inner.name}
-        return {**own, **self.inner.parameters()}
-
-    @classmethod
-    def longest(cls, name: str) -> int:
-        return 1 << 17
+    @property
+    def own_terms(self) -> dict[str, str]:
+        return {"of": canonical(self.of.to_json()).decode(), "line": str(self.line)}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> LineAsk:
-        from dpviz.mechanisms import mechanism
-
-        inner = {name: value for name, value in parameters.items() if name not in BOUGHT}
         of = LinesPaid.from_json(json.loads(parameters["of"]))
-        return cls(of, mechanism(parameters["mechanism"], inner), int(parameters["line"]))
+        return cls(of, inner_mechanism(parameters, BOUGHT), int(parameters["line"]))
 
     @property
     def python(self) -> str:
         return f"batch.ask(..., {self.inner.python})"
-
-    def with_epsilon(self, epsilon: Fraction) -> LineAsk:
-        return replace(self, inner=self.inner.with_epsilon(epsilon))
 
     def bind(self, question: Question, unit: Unit) -> Bound:
         """Fix everything public. Raises errors of ours, on public facts only."""
@@ -808,10 +759,10 @@ class LineAsk(Around):
 
 
 @dataclass(frozen=True)
-class LineBound(PartBound):
-    """A line of a list. Its price is that of the whole list; everything else is the mechanism's."""
+class LineBound(PrepaidBound):
+    """A line of a list, bound to its question and unit."""
 
-    mechanism: LineAsk  # type: ignore[assignment]
+    mechanism: LineAsk
 
     def uses(self, answer: Answer) -> tuple[Used, ...]:
         """One line of the list."""

@@ -6,21 +6,28 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from dpviz.boundary import as_given, plain_arguments, protect_module
 from dpviz.errors import BudgetExceeded, ParameterError, short
 from dpviz.exact import counted, text
 from dpviz.mechanisms.dense import Dense
-from dpviz.mechanisms.groups import Around, touched
+from dpviz.mechanisms.groups import touched
+from dpviz.mechanisms.sub_sessions import (
+    PrepaidBound,
+    PrepaidOpening,
+    PrepaidUse,
+    concerns,
+    follows_balance,
+    inner_mechanism,
+)
 from dpviz.model.answers import Answer
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism
-from dpviz.model.opening import Balance, OpeningRow, OpeningStep, Use
+from dpviz.model.opening import Balance, OpeningStep, Use
 from dpviz.model.parameters import Epsilon, Exact, Parameters, Probability, Reader, Reads, parameter
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question, canonical, parts, parts_of
-from dpviz.model.source import TopRules
 from dpviz.model.statistic import Need
 from dpviz.model.terms import Used
 from dpviz.names import meant
@@ -30,9 +37,6 @@ from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ApproxDP, Loss, PureDP
 from dpviz.privacy.parallel import parallel
 from dpviz.privacy.unit import Unit
-
-if TYPE_CHECKING:
-    from dpviz.model.release import Release
 
 MOST_PARTS: Final = 100
 """A ledger keeps the balance of every part in each of its rows."""
@@ -94,7 +98,7 @@ class DisjointParts(Reader):
         return canonical(value.to_json()).decode()
 
 
-class Parts(Parameters):
+class Parts(PrepaidOpening, Parameters):
     """Open a sub-session about disjoint parts of the data, each part with a balance of its own.
 
     Parameters
@@ -258,16 +262,6 @@ class Parts(Parameters):
         few = touched(self.by, unit)
         return [f"per part     ε {text(self.epsilon)}{delta}; one {unit.noun} counts in {counted(few, 'part')} at most"]
 
-    def check_source(self, rules: TopRules) -> None:
-        """Accept every engine: parts need no order of items.
-
-        Parameters
-        ----------
-        rules : TopRules
-            The engine's rules for top-k questions.
-        """
-        return None
-
     # ------------------------------------------------------------ how it is used
 
     def opened(self) -> dict[str, str]:
@@ -337,26 +331,6 @@ class Parts(Parameters):
             said, f"a part is one of {short(', '.join(names), 200)}", meant(str(part), names, "name one of these")
         )
 
-    def smallest(self, unit: Unit) -> Bound:
-        """Bind the use that is the easiest to answer.
-
-        Parameters
-        ----------
-        unit : Unit
-            The unit that is protected.
-
-        Returns
-        -------
-        Bound
-            A histogram at the balance of one part.
-
-        Raises
-        ------
-        ParameterError
-            If no such use can be bound for this unit.
-        """
-        return self.typical(unit)[1]
-
     def typical(self, unit: Unit) -> tuple[Use, Bound]:
         """Bind a histogram at the whole balance of a part.
 
@@ -404,25 +378,6 @@ class Parts(Parameters):
             bound = PartAsk(self, Dense(self.epsilon), part).bind(Question.of(domain), unit)
             yield bound.question, bound.needs
 
-    def row(self, row: OpeningRow, use: Use | None, release: Release | None) -> OpeningRow:
-        """Return the row of the transcript as it is.
-
-        Parameters
-        ----------
-        row : Row
-            The number, question and status of the use.
-        use : Use
-            Not looked at.
-        release : Release
-            Not looked at.
-
-        Returns
-        -------
-        Row
-            The same row.
-        """
-        return row
-
     @classmethod
     def follows(cls, step: OpeningStep) -> bool:
         """Check that a row of the ledger follows from the balance before it.
@@ -442,23 +397,10 @@ class Parts(Parameters):
         ParameterError
             If the parameters in the row cannot be read.
         """
-        mechanism = step.body.get("mechanism", {})
-        if step.kind not in ("open", "reserve", "settle") or mechanism.get("name") != cls.name:
+        if not concerns(step, cls.name):
             return True
-        opened = cls.from_parameters(mechanism["parameters"]).opened()
-        if set(step.after) != set(opened):
-            return False
-        if step.kind == "open":
-            return dict(step.after) == opened
-        if step.kind == "settle":
-            return dict(step.after) == dict(step.before)
-        asking = step.asked.get("mechanism")
-        if asking is None:  # it was closed
-            return set(step.after.values()) == {"0"}
-        try:
-            return dict(step.after) == PartAsk.from_parameters(asking["parameters"]).reserve(step.before)
-        except BudgetExceeded:
-            return False
+        opened = cls.from_parameters(step.body["mechanism"]["parameters"]).opened()
+        return set(step.after) == set(opened) and follows_balance(step, opened, PartAsk.from_parameters)
 
 
 def _left(balance: Balance, part: int) -> tuple[Fraction, Fraction]:
@@ -467,7 +409,7 @@ def _left(balance: Balance, part: int) -> tuple[Fraction, Fraction]:
 
 
 @dataclass(frozen=True)
-class PartAsk(Around):
+class PartAsk(PrepaidUse):
     """One question about one part, paid from the balance of that part.
 
     of    the sub-session's parameters
@@ -482,7 +424,6 @@ class PartAsk(Around):
     name: ClassVar[str] = Parts.name
     about: ClassVar[str] = Parts.about
     delta_text: ClassVar[str] = "Its δ is taken from the balance of its part."
-    shown: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Parameters) or not hasattr(type(self.inner), "bind"):
@@ -546,26 +487,16 @@ class PartAsk(Around):
                 after[key] = str(left - taken)
         return after
 
-    def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
-        return dict(balance)
-
     # ------------------------------------------------------------ as a mechanism
 
-    def parameters(self) -> dict[str, str]:
-        own = {"of": canonical(self.of.parameters()).decode(), "part": str(self.part), "mechanism": self.inner.name}
-        return {**own, **self.inner.parameters()}
-
-    @classmethod
-    def longest(cls, name: str) -> int:
-        return 1 << 17
+    @property
+    def own_terms(self) -> dict[str, str]:
+        return {"of": canonical(self.of.parameters()).decode(), "part": str(self.part)}
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, str]) -> PartAsk:
-        from dpviz.mechanisms import mechanism
-
-        inner = {name: value for name, value in parameters.items() if name not in OWN}
         of = Parts.from_parameters(json.loads(parameters["of"]))
-        made = cls(of, mechanism(parameters["mechanism"], inner), int(parameters["part"]))
+        made = cls(of, inner_mechanism(parameters, OWN), int(parameters["part"]))
         if not 0 <= made.part < of.by.size:
             raise ParameterError.of(parameters["part"], f"there are {counted(of.by.size, 'part')}", "upgrade dpviz")
         return made
@@ -573,9 +504,6 @@ class PartAsk(Around):
     @property
     def python(self) -> str:
         return f"sub.ask(..., {self.inner.python}, part={json.dumps(self.called, ensure_ascii=False)})"
-
-    def with_epsilon(self, epsilon: Fraction) -> PartAsk:
-        return replace(self, inner=self.inner.with_epsilon(epsilon))
 
     def bind(self, question: Question, unit: Unit) -> Bound:
         """Fix everything public. Raises errors of ours, on public facts only."""
@@ -598,37 +526,15 @@ class PartAsk(Around):
 
 
 @dataclass(frozen=True)
-class PartBound(Bound):
-    """A question about one part. Its price is that of the whole sub-session; everything else is the mechanism's."""
+class PartBound(PrepaidBound):
+    """A question about one part, bound to its question and unit."""
 
     mechanism: PartAsk
-    inner: Bound
-    whole: Guarantee
-
-    @property
-    def shape(self) -> type[Answer]:  # type: ignore[override]
-        return self.inner.shape
-
-    @property
-    def price(self) -> Guarantee:
-        return self.whole
 
     def uses(self, answer: Answer) -> tuple[Used, ...]:
         """How much of its part's epsilon it took, in thousandths, rounded up."""
         epsilon, _ = self.mechanism.taken
         return (Used("thousandth", int(-(-1_000 * epsilon // self.mechanism.of.epsilon)), 1_000),)
-
-
-def _pass_on(name: str) -> Any:
-    """A member of a bound mechanism that is the inner one's."""
-    return property(lambda self: getattr(self.inner, name), doc=f"`{name}` of the mechanism.")
-
-
-for _name in (
-    *("question", "unit", "needs", "space", "cost", "law", "error", "verb", "ordered", "reuse", "max_items", "clamp"),
-    *("measures", "notes", "item_price", "title", "modes", "check_countable", "counted", "check_source", "draw"),
-):
-    setattr(PartBound, _name, _pass_on(_name))
 
 
 protect_module(vars())

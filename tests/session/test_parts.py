@@ -15,7 +15,9 @@ import pytest
 import dpviz as dv
 from dpviz.errors import BudgetExceeded, DomainError, DpvizError, LedgerFormat, ParameterError
 from dpviz.exact import text
+from dpviz.mechanisms.dense import DenseBound
 from dpviz.mechanisms.parts import PartAsk, Parts
+from dpviz.mechanisms.sub_sessions import PASSED_ON
 from dpviz.model.statistic import StatisticKind
 from dpviz.privacy import Unit
 from dpviz.privacy.loss import ApproxDP, PureDP
@@ -243,3 +245,15 @@ def test_a_ledger_that_gives_a_part_back_what_it_took_is_refused(tmp_path: Path)
     assert PartAsk.from_parameters(ask.parameters()) == ask and Parts.from_parameters(of.parameters()) == of
     assert text(ask.taken[0]) == "1/3" and isinstance(dv.Parts(MONTHS, 1, "1e-6").each, ApproxDP)
     assert issubclass(LedgerFormat, DpvizError)
+
+
+def test_a_question_about_a_part_has_every_other_member_from_its_mechanism() -> None:
+    """Were one misspelled, it would be the default of all bound mechanisms, or missing."""
+    of = Parts(dv.Domain.integers(0, 2, column="month"), epsilon=3)
+    question = dv.Question.of(dv.Domain.integers(0, 1, column="x"))
+    bound = PartAsk(of, dv.Dense(1), 1).bind(question, dv.Unit())
+    known = {*dir(DenseBound), *DenseBound.__annotations__}
+    assert [name for name in PASSED_ON if name not in known] == []
+    assert [one.name for one in bound.measures] == [one.name for one in bound.inner.measures] != []
+    for name in {*PASSED_ON} - {"measures"}:  # a measure holds functions, which are no two times the same
+        assert getattr(bound, name) == getattr(bound.inner, name), name
