@@ -19,6 +19,7 @@ from scipy import stats
 
 from dpviz.exact import Enclosure, exp_bounds
 from dpviz.model.answers import Answer, SparseTable, Table
+from dpviz.model.error import ErrorValue
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.statistic import DenseCounts, SparseCounts, Statistic, StatisticKind
 from dpviz.noise.bits import TeachingBits
@@ -120,7 +121,7 @@ def _worst_ratio(case: Case) -> Enclosure:
                 continue
             assert b_low > 0, f"value {value} is possible at {before} and impossible at {after}: no price covers it"
             low, high = max(low, a_low / b_high), max(high, a_high / b_low)
-        assert first.keys() == second.keys()
+        assert first.keys() == second.keys(), f"the oracle must give {before} and {after} chances for the same values"
         return low, high
 
     bins = case.bound.question.bins
@@ -150,9 +151,22 @@ def _worst_ratio(case: Case) -> Enclosure:
 def check_price(case: Case, *, exact_odds: Enclosure) -> None:
     """The worst ratio is exactly the odds the mechanism states, and what is charged is not below it."""
     low, high = worst_ratio(case)
-    assert low <= exact_odds[1] and high >= exact_odds[0], "the stated price is not the worst ratio"
-    assert high - low < Fraction(1, 10**25), "the enclosure is too wide to mean anything"
-    assert exp_bounds(case.bound.price.epsilon, 256)[1] >= low, "the charge is below the worst ratio"
+    assert low <= exact_odds[1] and high >= exact_odds[0], (
+        f"the stated price is not the worst ratio: the odds must be those of the worst pair of neighbours, "
+        f"{float(low):.9g}, and are {float(exact_odds[0]):.9g}"
+    )
+    check_narrow(case, low, high)
+    charged = exp_bounds(case.bound.price.epsilon, 256)[1]
+    assert charged >= low, (
+        f"{case.name}: the charge must cover the worst ratio, {float(low):.9g}, and covers {float(charged):.9g}"
+    )
+
+
+def check_narrow(case: Case, low: Fraction, high: Fraction) -> None:
+    assert high - low < Fraction(1, 10**25), (
+        f"{case.name}: the oracle's enclosures must be narrow enough to tell a price from a near-wrong one: within "
+        f"1e-25 in all, and they are {float(high - low):.1e} wide"
+    )
 
 
 def output_law(case: Case, counts: tuple[int, ...]) -> dict[tuple[int, ...], Enclosure]:
@@ -203,10 +217,17 @@ def _worst_delta(case: Case, odds: Enclosure) -> Enclosure:
 def check_delta(case: Case, *, exact_odds: Enclosure, exact_delta: Enclosure) -> None:
     """The worst divergence at the stated odds is exactly the stated delta, and what is charged is not below it."""
     low, high = worst_delta(case, exact_odds)
-    assert low <= exact_delta[1] and high >= exact_delta[0], "the stated delta is not the worst divergence"
-    assert high - low < Fraction(1, 10**25), "the enclosure is too wide to mean anything"
-    assert exp_bounds(case.bound.price.epsilon, 256)[1] >= exact_odds[0], "the charge is below the odds"
-    assert case.bound.price.loss.delta >= high, "the charged delta is below the worst divergence"
+    assert low <= exact_delta[1] and high >= exact_delta[0], (
+        f"the stated delta is not the worst divergence: it must be that of the worst pair of neighbours, "
+        f"{float(low):.9g}, and is {float(exact_delta[0]):.9g}"
+    )
+    check_narrow(case, low, high)
+    assert exp_bounds(case.bound.price.epsilon, 256)[1] >= exact_odds[0], (
+        f"{case.name}: the charged epsilon must cover the odds that the delta is stated at"
+    )
+    assert case.bound.price.loss.delta >= high, (
+        f"{case.name}: the charged delta must cover the worst divergence, {float(high):.9g}"
+    )
 
 
 # ---------------------------------------------------------------- error
@@ -220,24 +241,42 @@ def tail(case: Case, count: int, a: int) -> Enclosure:
 
 def check_one_bin(case: Case, beta: Fraction) -> None:
     """The stated error holds at every count, and one less fails at some count."""
-    stated = case.bound.error.one_bin(beta)
-    assert stated is not None and stated.value.denominator == 1
-    a = int(stated.value)
+    a = stated_error(case, "one_bin", case.bound.error.one_bin(beta))
     counts = range(case.most + 1)
-    assert all(tail(case, count, a)[1] <= beta for count in counts)
-    assert a == 0 or any(tail(case, count, a - 1)[0] > beta for count in counts), "a smaller error would hold"
+    missed = [count for count in counts if tail(case, count, a)[1] > beta]
+    assert not missed, f"{case.name}: the error {a} of one bin must hold but for {beta}, and does not at {missed}"
+    least = any(tail(case, count, a - 1)[0] > beta for count in counts)
+    assert a == 0 or least, smaller(case, "one bin", a, case.most)
     for count in counts:
-        given = case.bound.error.one_bin(beta, count=count)
-        assert given is not None
-        own = int(given.value)
-        assert tail(case, count, own)[1] <= beta and (own == 0 or tail(case, count, own - 1)[0] > beta)
+        own = stated_error(case, "one_bin", case.bound.error.one_bin(beta, count=count))
+        assert tail(case, count, own)[1] <= beta, (
+            f"{case.name}: the error {own} stated for a count of {count} must hold there but for {beta}"
+        )
+        assert own == 0 or tail(case, count, own - 1)[0] > beta, (
+            f"{case.name}: the error stated for a count of {count} must be the least that holds: {own - 1} would hold"
+        )
+
+
+def stated_error(case: Case, measure: str, stated: ErrorValue | None) -> int:
+    """The whole number that an error model states."""
+    assert stated is not None, f"{case.name}: the law must state `{measure}`, and its error model says nothing"
+    assert stated.value.denominator == 1, f"{case.name}: `{measure}` must be whole, as counts are: {stated.value}"
+    return int(stated.value)
+
+
+def smaller(case: Case, measure: str, a: int, largest: int) -> str:
+    """Why no count shows that an error one less fails: where all counts are small, the clamp at 0 hides it."""
+    if largest <= a:
+        return (
+            f"{case.name}: `most` must exceed the largest error: counts up to {largest} do not show an error of {a}, "
+            "so a smaller error would hold for them"
+        )
+    return f"{case.name}: the error of {measure} must be the least that holds, and a smaller error would hold: {a - 1}"
 
 
 def check_all_bins(case: Case, beta: Fraction, vectors: list[tuple[int, ...]]) -> None:
     """The stated simultaneous error holds for every vector of counts, and one less fails for some vector."""
-    stated = case.bound.error.all_bins(beta)
-    assert stated is not None and stated.value.denominator == 1
-    a = int(stated.value)
+    a = stated_error(case, "all_bins", case.bound.error.all_bins(beta))
 
     def holds(distance: int, side: int) -> list[Fraction]:
         found = []
@@ -248,8 +287,11 @@ def check_all_bins(case: Case, beta: Fraction, vectors: list[tuple[int, ...]]) -
             found.append(chance)
         return found
 
-    assert min(holds(a, 1)) >= 1 - beta
-    assert a == 0 or min(holds(a - 1, 0)) < 1 - beta, "a smaller error would hold"
+    assert min(holds(a, 1)) >= 1 - beta, (
+        f"{case.name}: the error {a} of all bins must hold in all at once but for {beta}, for each of the vectors"
+    )
+    largest = max(map(max, vectors))
+    assert a == 0 or min(holds(a - 1, 0)) < 1 - beta, smaller(case, "all bins", a, largest)
 
 
 # ---------------------------------------------------------------- draws
