@@ -412,6 +412,8 @@ class TreeSpread:
             within = sum(weight * (_packed(rise, size, most) + _packed(fall, size, most)) for weight, size in heights)
             return within + top * apart * apart
 
+        # A leaf that the rise fills in part is no leaf that falls. `moved` rounds down instead: its larger room bounds
+        # the pairs that rise by less, too, which are looked at one by one here.
         free = self._room(-(-most // self.each))
         falls = {0, free, *(free // size * size for _, size in heights)}
         found = max(int(total(most, fall, most - fall)) for fall in falls)
@@ -420,6 +422,7 @@ class TreeSpread:
         first, stop = free // self.each + 1, self.leaves // 2 + 1  # leaves that fall, where no rise has all its room
         if free < most and first < stop:
             step = -(-(stop - first) // LOOKED_AT)
+            # Exact also where 64 bits do not hold the squares: NumPy then adds up whole numbers of Python.
             fits = 2 * total(most, most, most) < 1 << 62
             least = np.arange(first, stop, step, dtype=np.int64 if fits else object)
             largest = np.minimum(least + (step - 1), stop - 1)

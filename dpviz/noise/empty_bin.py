@@ -33,6 +33,8 @@ def fold(u0: int, *, d0: int, d: int) -> int:
     integer(d, "d")
     integer(d0, "d0", least=d)
     integer(u0, "u0", most=d0)
+    # Algorithm 8.5, in order: a larger element never stands for a smaller integer, so that a noisy count has an
+    # interval.
     quotient, rest = divmod(d0, d)
     if u0 <= rest * (quotient + 1):
         return -(-u0 // (quotient + 1))
@@ -78,6 +80,7 @@ class EmptyBin:
         """How many of the integers 1..d give an empty bin a noisy count of at most v, for v in 0..n."""
         part = self.sampler
         n, p, q, d = part.n, gmpy2.mpz(part.p), gmpy2.mpz(part.q), gmpy2.mpz(part.size)
+        # Balcer, Vadhan 2018, Algorithm 4.8 at a count of 0: F(v) = d - q^(v + 1) p^(n - 1 - v).
         if part.kind == "geosample":
             rest, found = q * p ** (n - 1), []
             for _ in range(n):
@@ -85,6 +88,7 @@ class EmptyBin:
                 rest = rest * q // p
             return [*found, int(d)]
         assert part.g is not None and part.t is not None
+        # Algorithm 4.11 at a count of 0.
         t, inner, beyond = part.t, (p + q) * p**part.t, q ** (part.t + 1)
         rest, found = q * p**t, []
         for v in range(n + 1):

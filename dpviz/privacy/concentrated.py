@@ -73,6 +73,8 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     """
     if epsilon < 0:
         raise ParameterError.of(text(epsilon), "epsilon must not be negative", "give 0 or more")
+    # The tight constant f'(1/4) of the Notes, not epsilon^2 / 2 (Bun, Steinke 2016, Proposition 1.4), which is above
+    # it.
     return ceil_to(epsilon * tanh_bounds(epsilon / 2)[1], EPSILON_STEP) if epsilon else Fraction(0)
 
 
@@ -190,6 +192,7 @@ def _rho_of_moves(moved: tuple[Moved, ...]) -> Fraction:
             if ends is None:
                 return None
             low, high = low + times * ends[0], high + times * ends[1]
+        # Both ends must round to one number: a price that depended on the precision would differ between machines.
         up = ceil_to(high, EPSILON_STEP)
         if ceil_to(low, EPSILON_STEP) != up:
             return None
@@ -223,6 +226,7 @@ def replaced_rho(below: Iterable[Moved], root: Iterable[Moved], records: int) ->
     count grows with its move. A sum of all records moves by at most `records`. A single record either counts on both
     sides, and moves no such sum, or on one side alone; of several the whole is at most the sum of both.
     """
+    # Rises and falls of one unit are two sets of moves, so each of the counts below the root may move twice.
     both, sums = tuple((rate, move, 2 * times) for rate, move, times in below), tuple(root)
     if records > 1:
         return geometric_rho((*both, *sums))
@@ -302,6 +306,8 @@ def rho_within_earlier(epsilon: Fraction, delta: Fraction) -> Fraction:
     Every rho-zCDP mechanism is then (epsilon, delta)-DP: Bun, Steinke 2016, Proposition 1.3. Ledgers whose charter
     names no conversion go by it.
     """
+    # The root of L + epsilon rounds down and that of L up, with one L above ln(1/delta): their difference falls with L,
+    # so rho rounds down.
     log = log_bounds(1 / delta)[1]
     root = root_bounds(log + epsilon)[0] - root_bounds(log)[1]
     return floor_to(root**2, EPSILON_STEP) if root > 0 else Fraction(0)
@@ -330,6 +336,7 @@ def order(epsilon: Fraction, delta: Fraction) -> Fraction:
         slope = (log - log_bounds(alpha)[0]) * (2 * alpha - 1) / more**2 - log1p_bounds(1 / more)[0]
         return slope > epsilon
 
+    # Any alpha > 1 proves its own rho (Corollary 13), so an order that is slightly off costs accuracy and no privacy.
     high = Fraction(1)
     while rises(high):
         high *= 2

@@ -134,6 +134,8 @@ class Shifts:
             return cls.box(squared, 1)
         if largest > MOST_DIVISORS:
             return cls.unknown(squared)
+        # A vector with common divisor g has a squared length that g^2 divides. For one g delta grows with it, so the
+        # longest of each g are all that can be worst.
         longest = ((squared // divisor**2 * divisor**2, divisor) for divisor in range(1, largest + 1))
         return cls(squared, tuple(one for one in longest if one[0]), squared)
 
@@ -213,8 +215,11 @@ def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
     rho = renyi.rho_for(epsilon, delta)
     if not rho:
         raise below_any_noise(epsilon, delta)
+    # Canonne, Kamath, Steinke 2020, Proposition 5: rho = n / 2v at every order, for any vector.
     enough = moves.squared / (2 * rho)
     step = place(enough, DIGITS)
+    # Delta may rise with the variance (at epsilon 6 it does from 0.60 to 0.70), so rounding a calibrated one up would
+    # prove nothing. This start is safe: the bound of the Rényi orders does fall with the variance.
     first = high = int(ceil_to(enough, step) / step)
     if moves.worst:
         low, high = _bracket(moves, first, step, epsilon, delta)
@@ -224,6 +229,8 @@ def calibrate(moves: Shifts, epsilon: Fraction, delta: Fraction) -> Calibrated:
         more = 1  # where intervals are too wide to decide so near, larger steps away
         while high < first and not certain(moves, high * step, epsilon, delta):
             high, more = min(first, high + more), 2 * more
+    # rho is that of the noise which is drawn. The rho that was asked for is smaller, and would undercharge a zCDP
+    # ledger.
     variance = high * step
     return Calibrated(variance, rho_of(moves, variance), "exact" if high < first else "renyi")
 
@@ -290,6 +297,7 @@ def epsilon_of(moves: Shifts, variance: Fraction, delta: Fraction) -> Fraction:
     0.776418
     """
     most = high = int(renyi.epsilon_for(moves.squared / (2 * variance), delta) / renyi.STEP)
+    # At one variance delta does fall with epsilon, so that a bisection is exact here.
     low, more = -1, 1
     while moves.worst and high - low > 1:
         middle = (low + high) // 2
@@ -304,6 +312,7 @@ def epsilon_of(moves: Shifts, variance: Fraction, delta: Fraction) -> Fraction:
 
 def _applies(moves: Shifts, variance: Fraction) -> bool:
     """Whether the exact rule is proved here."""
+    # One coordinate needs no theorem. Several do, whose q = e^(-2 pi^2 v/n) must be at most 2^-20.
     return bool(moves.worst) and (moves.entries == 1 or variance >= LEAST_RATIO * moves.squared)
 
 
@@ -347,11 +356,15 @@ def _holds(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction
 def _alone(vector: tuple[int, int], variance: Fraction) -> tuple[Fraction, int]:
     """Variance and shift of the one coordinate that stands for a vector."""
     squared, divisor = vector
+    # The projection of the noise on the vector is a multiple of its divisor g: discrete Gaussian with V = nv/g^2, moved
+    # by n/g.
     return squared * variance / divisor**2, squared // divisor
 
 
 def _first(variance: Fraction, shift: int, epsilon: Fraction) -> int:
     """The least whole number at which the loss exceeds epsilon, exactly."""
+    # Theorem 7 of Canonne, Kamath, Steinke 2020: Pr[Z > epsilon V/D - D/2] - e^epsilon Pr[Z > epsilon V/D + D/2]. The
+    # second bound is this one plus D; rounded apart, they could differ by a whole atom.
     return math.floor(epsilon * variance / shift - Fraction(shift, 2)) + 1
 
 
@@ -402,6 +415,7 @@ def delta_bounds(
     (least, most), (lost_least, lost_most) = _summed(wide, shift, epsilon, first, precision)
     scale = exp_bounds(-Fraction(first * first) / (2 * wide), precision)
     alone = DiscreteGaussian(wide).pmf(0, precision)  # 1 over the sum of all weights
+    # The two tails are off by factors of their own between e^-tau and e^tau, so the ends cross over.
     smallest, largest = low * least - high * lost_most, high * most - low * lost_least
     return max(Fraction(0), smallest) * scale[0] * alone[0], max(Fraction(0), largest) * scale[1] * alone[1]
 

@@ -87,6 +87,8 @@ class LossLattice:
         """Return the same on another lattice, each loss rounded up; exactly the same where `unit` divides the old."""
         ratio = self.unit / unit
         by, over = ratio.numerator, ratio.denominator
+        # Losses count down from `top`, so a place that is rounded down is a loss that is rounded up: delta grows with
+        # every loss.
         found: list[Any] = [gmpy2.mpz(0)] * ((len(self.masses) - 1) * by // over + 1)
         for index, mass in enumerate(self.masses):
             found[index * by // over] += mass
@@ -116,6 +118,8 @@ class LossLattice:
         first, above = _end(self.masses)
         last, below = _end(self.masses[::-1])
         kept = list(self.masses[first : len(self.masses) - last])
+        # Mass below the range moves up to the lowest loss that is kept, and mass above it to infinity: either only
+        # raises delta.
         kept[-1] += below
         lumped, top = self.lumped + above + below, self.top - first * self.unit
         short = replace(self, top=top, masses=tuple(kept), infinite=self.infinite + above, lumped=lumped)
@@ -148,6 +152,8 @@ def _product(one: tuple[Any, ...], two: tuple[Any, ...], places: int) -> tuple[A
     width = max(one).bit_length() + max(two).bit_length() + min(len(one), len(two)).bit_length()
     packed = gmpy2.pack(list(one), width)
     whole = packed * (packed if two is one else gmpy2.pack(list(two), width))
+    # Each product is rounded up, so that the masses of k steps are too large by less than k len 2**-places, and never
+    # too small.
     up = (gmpy2.mpz(1) << places) - 1
     found = [(mass + up) >> places for mass in gmpy2.unpack(whole, width)]
     # the lowest losses may have no mass, and the list of a number ends with its last digit that is not 0
@@ -216,6 +222,8 @@ class RandomisedResponse(DominatingPair):
         return self.epsilon
 
     def loss_lattice(self, places: int) -> LossLattice:
+        # Kairouz, Oh, Viswanath 2017, Theorem 3.3: losses of +-epsilon, with masses 1/(1 + e^-epsilon) and
+        # e^-epsilon/(1 + e^-epsilon); each takes the end of the enclosure that makes it larger.
         small = exp_bounds(-self.epsilon, places + 32)
         masses = _masses((1 / (1 + small[0]), small[1] / (1 + small[1])), places)
         return LossLattice(self.epsilon, 2 * self.epsilon, masses, places)
@@ -304,6 +312,8 @@ class GaussianMoves(DominatingPair):
     def loss_lattice(self, places: int) -> LossLattice:
         found = worst_alone(self.moves, self.variance)
         assert found is not None
+        # The one coordinate of `privacy.discrete_gaussian`: its masses may be too small by a factor of e^tau, so
+        # `larger` multiplies them.
         variance, shift, larger = found
         precision = places + 64
         one = gmpy2.mpz(1) << precision
@@ -330,6 +340,8 @@ def geometric_pair(rate: Fraction, unit: Unit, bins: int) -> GeometricMoves | No
 
     None where a limit on all records of a unit leaves a choice between moves, of which none is proved to be the worst.
     """
+    # A maximum over moves of their delta curves is the curve of no pair, and must not be composed: so one worst move,
+    # or None.
     counts, rest = divmod(unit.l1(bins), unit.max_per_bin)
     touched = bins if unit.max_bins is None else min(unit.max_bins, bins)
     limited = unit.max_records is not None and unit.max_records < touched * unit.max_per_bin
@@ -358,6 +370,7 @@ def _weights(variance: Fraction, precision: int) -> tuple[list[Any], Any]:
     while weight >> 64 > 1:
         found.append(weight)
         weight, factor = (weight * factor + up) >> precision, (factor * fall + up) >> precision
+    # Further weights fall by this factor or faster: their sum is at most that of a geometric series.
     return found, -((-weight << precision) // (one - factor))
 
 
