@@ -13,12 +13,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test check soak findings docs bench build front pins address setup programs
+.PHONY: help lab test check new-mechanism soak findings docs bench build front pins address setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
 	@echo 'make test    install, then run every check that CI runs (SUITES="unit browser" for some)'
 	@echo 'make check   lint, types and the tests nearest to a change, in a minute and a half (BASE=main to compare with main)'
+	@echo 'make new-mechanism NAME=Staircase   begin a mechanism: its file, its line in the registry and its test'
 	@echo 'make soak    run the long attacks in full (hours); make test runs a twentieth'
 	@echo 'make findings run what outside libraries do that one would not guess, without dpviz; needs a package index'
 	@echo 'make docs    build the documentation into build/docs/html, with the lessons run; needs no network once installed'
@@ -36,6 +37,9 @@ test: setup programs
 
 check: .venv/.dev
 	@$(BIN)/python -m tools.check --base $(BASE)
+
+new-mechanism: .venv/.dev
+	@$(BIN)/python -m tools.new_mechanism "$(NAME)"
 
 soak: .venv/.dev programs
 	$(BIN)/python -m tools.soak

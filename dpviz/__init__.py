@@ -27,31 +27,10 @@ if TYPE_CHECKING:
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
     from dpviz.exercises import exercise as exercise
-    from dpviz.mechanisms import ALP as ALP
-    from dpviz.mechanisms import Compact as Compact
-    from dpviz.mechanisms import Dense as Dense
-    from dpviz.mechanisms import ExponentialTopK as ExponentialTopK
     from dpviz.mechanisms import FixedList as FixedList
-    from dpviz.mechanisms import KeyCount as KeyCount
-    from dpviz.mechanisms import Marginals as Marginals
-    from dpviz.mechanisms import MaxProjection as MaxProjection
     from dpviz.mechanisms import Parts as Parts
     from dpviz.mechanisms import PayWhatYouGet as PayWhatYouGet
-    from dpviz.mechanisms import PureSparse as PureSparse
-    from dpviz.mechanisms import Queries as Queries
-    from dpviz.mechanisms import RandomisedRecord as RandomisedRecord
-    from dpviz.mechanisms import SampleBounded as SampleBounded
-    from dpviz.mechanisms import SampleCategory as SampleCategory
-    from dpviz.mechanisms import SampleProduct as SampleProduct
-    from dpviz.mechanisms import Sorted as Sorted
-    from dpviz.mechanisms import Stability as Stability
-    from dpviz.mechanisms import Threshold as Threshold
-    from dpviz.mechanisms import ThresholdALP as ThresholdALP
-    from dpviz.mechanisms import ThresholdMaxProjection as ThresholdMaxProjection
-    from dpviz.mechanisms import TopK as TopK
-    from dpviz.mechanisms import TopKLaplace as TopKLaplace
-    from dpviz.mechanisms import TopKSet as TopKSet
-    from dpviz.mechanisms import Tree as Tree
+    from dpviz.mechanisms.catalogue import *  # noqa: F403
     from dpviz.model.combination import combine as combine
     from dpviz.model.domain import Domain as Domain
     from dpviz.model.partition import Partition as Partition

@@ -98,8 +98,9 @@ def distances(changes: Collection[str], seen_by: Mapping[str, Collection[str]]) 
 @cache
 def _facade(root: Path) -> dict[str, str]:
     """The module that each public name comes from."""
-    tree = ast.parse((root / "dpviz" / "__init__.py").read_text(encoding="utf-8"))
-    places = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    files = [root / "dpviz" / "__init__.py", *sorted((root / "dpviz").rglob("*.pyi"))]
+    nodes = [node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+    places = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
     return {name.asname or name.name: str(node.module) for node in places for name in node.names}
 
 

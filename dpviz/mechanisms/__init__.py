@@ -43,6 +43,7 @@ balance for each part. `fixed_list.py` is a sub-session of a fixed list, charged
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,61 +56,28 @@ from dpviz.model.offers import Offer, by_choice, offer, written
 from dpviz.names import absent, meant
 
 if TYPE_CHECKING:
-    from dpviz.mechanisms.alp import ALP as ALP
-    from dpviz.mechanisms.compact import Compact as Compact
-    from dpviz.mechanisms.dense import Dense as Dense
-    from dpviz.mechanisms.exponential_top_k import ExponentialTopK as ExponentialTopK
+    from dpviz.mechanisms.catalogue import *  # noqa: F403
     from dpviz.mechanisms.fixed_list import FixedList as FixedList
-    from dpviz.mechanisms.key_count import KeyCount as KeyCount
-    from dpviz.mechanisms.marginals import Marginals as Marginals
-    from dpviz.mechanisms.max_projection import MaxProjection as MaxProjection
     from dpviz.mechanisms.parts import Parts as Parts
     from dpviz.mechanisms.pay_what_you_get import PayWhatYouGet as PayWhatYouGet
-    from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
-    from dpviz.mechanisms.queries import Queries as Queries
-    from dpviz.mechanisms.randomised_record import RandomisedRecord as RandomisedRecord
-    from dpviz.mechanisms.sample_bounded import SampleBounded as SampleBounded
-    from dpviz.mechanisms.sample_category import SampleCategory as SampleCategory
-    from dpviz.mechanisms.sample_product import SampleProduct as SampleProduct
-    from dpviz.mechanisms.sorted import Sorted as Sorted
-    from dpviz.mechanisms.stability import Stability as Stability
-    from dpviz.mechanisms.threshold import Threshold as Threshold
-    from dpviz.mechanisms.threshold_alp import ThresholdALP as ThresholdALP
-    from dpviz.mechanisms.threshold_max_projection import ThresholdMaxProjection as ThresholdMaxProjection
-    from dpviz.mechanisms.top_k import TopK as TopK
-    from dpviz.mechanisms.top_k_laplace import TopKLaplace as TopKLaplace
-    from dpviz.mechanisms.top_k_set import TopKSet as TopKSet
-    from dpviz.mechanisms.tree import Tree as Tree
     from dpviz.model.mechanism import Mechanism
     from dpviz.model.opening import ListOpening, Opening
     from dpviz.model.question import Question
     from dpviz.model.ways import Way, Ways
     from dpviz.privacy.unit import Unit
 
-_RELEASED: Final = {
-    "Dense": "dense",
-    "Stability": "stability",
-    "PureSparse": "pure_sparse",
-    "Compact": "compact",
-    "Tree": "tree",
-    "TopK": "top_k",
-    "TopKLaplace": "top_k_laplace",
-    "TopKSet": "top_k_set",
-    "ExponentialTopK": "exponential_top_k",
-    "Sorted": "sorted",
-    "Queries": "queries",
-    "Marginals": "marginals",
-    "Threshold": "threshold",
-    "ALP": "alp",
-    "ThresholdALP": "threshold_alp",
-    "MaxProjection": "max_projection",
-    "ThresholdMaxProjection": "threshold_max_projection",
-    "KeyCount": "key_count",
-    "SampleCategory": "sample_category",
-    "SampleBounded": "sample_bounded",
-    "SampleProduct": "sample_product",
-    "RandomisedRecord": "randomised_record",
-}
+CATALOGUE: Final = Path(__file__).with_name("catalogue.pyi")
+"""The registry: a line for each mechanism, which a type checker reads as an import."""
+
+_LINE: Final = re.compile(r"^from dpviz\.mechanisms\.(\w+) import (\w+) as \2$", re.MULTILINE)
+
+
+def in_catalogue(text: str) -> dict[str, str]:
+    """The names and files in the lines of a registry."""
+    return {name: file for file, name in _LINE.findall(text)}
+
+
+_RELEASED: Final = in_catalogue(CATALOGUE.read_text(encoding="utf-8"))
 """Every mechanism of dpviz and its file, in the order in which widgets offer them."""
 
 _OPENED: Final = {"PayWhatYouGet": "pay_what_you_get", "Parts": "parts", "FixedList": "fixed_list"}
@@ -154,10 +122,11 @@ class Registry(Mapping[str, type[T]]):
         return len(self._files) + len(self._registered)
 
     def offers(self) -> dict[str, Offer]:
-        """The description of each on a page, which loads none."""
+        """The description of each on a page, which loads none that is on record."""
         if self._written is None:
-            self._written = {} if self._record is None else written(self._record)
-        return self._written | {name: offer(cast("type[Mechanism]", kind)) for name, kind in self._registered.items()}
+            record, files = ({}, ()) if self._record is None else (written(self._record), self._files)
+            self._written = {name: record[name] if name in record else _offer(self[name]) for name in files}
+        return self._written | {name: _offer(kind) for name, kind in self._registered.items()}
 
     def by_choice(self) -> Iterator[type[T]]:
         """In the order in which they offer themselves, each loaded when its turn comes: those that do, by their
@@ -193,6 +162,10 @@ OPENINGS: Final[Registry[Opening]] = Registry(_OPENED)
 
 OF_PARTS: Final[Registry[Mechanism]] = Registry(_OF_PARTS)
 """The mechanism that a release about each part of the data is kept under; nobody names it."""
+
+
+def _offer(kind: type) -> Offer:
+    return offer(cast("type[Mechanism]", kind))
 
 
 def _loaded(name: str, file: str) -> Any:

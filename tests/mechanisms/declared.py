@@ -1,7 +1,8 @@
 """What the parameters of every mechanism say, as lines of text: what each reads, refuses, shows and reads back.
 
 `python -m tests.mechanisms.declared` writes the record that `test_declared.py` compares with: in full what is short,
-and of thousands of combinations a digest and a few examples.
+and of thousands of combinations a digest and a few examples. It also writes what pages list of each mechanism, and the
+first numbers of a mechanism that `recorded.json` does not have; those of others stay as they are.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import fields
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import gmpy2
 import numpy as np
 
 import dpviz as dv
@@ -27,13 +26,12 @@ from dpviz.mechanisms import RECORD as OFFERS
 from dpviz.mechanisms import REGISTRY
 from dpviz.mechanisms.pay_what_you_get import Asking
 from dpviz.model.offers import offer
+from tests.mechanisms.samples import CHANCES, NUMBERS, listed
 
 RECORD = Path(__file__).with_name("declared.json")
 ROUNDS = 400
 EXAMPLES = 6
 
-NUMBERS = [1, "1/2", "0.1", 0.25, Fraction(3, 7), Decimal("0.3"), np.float64(2), gmpy2.mpq(1, 3), "1e-3", 1000]
-CHANCES = ["1e-6", Fraction(1, 3), 1e-9, "1/1000000", "0.5"]
 PARTS = ["1/1000", "0.001", Fraction(1, 2**30), 0.5]
 COUNTS = [1, 3, "50", 10**6, np.int64(7), 2.0]
 ITEMS = [1, 2, "3", 10, np.int64(7), 5.0]
@@ -41,7 +39,7 @@ ROWS = [10, "20", 50, 1000]
 LAWS, SAMPLERS = ["exp", "tight", "paper"], ["auto", "geosample", "fastsample"]
 PAY_WHAT_YOU_GET = dv.PayWhatYouGet(20, 5, epsilon=1)
 
-GOOD: dict[str, dict[str, list[Any]]] = {
+_GOOD: dict[str, dict[str, list[Any]]] = {
     "Dense": {
         "epsilon": NUMBERS, "base": [*LAWS, "gaussian"], "sampler": SAMPLERS, "gamma": [None, *PARTS],
         "cap": [None, *COUNTS], "clamp": [True, False], "delta": [None, *CHANCES],
@@ -96,7 +94,6 @@ GOOD: dict[str, dict[str, list[Any]]] = {
         "epsilon": NUMBERS, "keys": COUNTS, "delta": [None, *CHANCES], "split": ["1/2", "0.1", Fraction(9, 10)],
         "room": [100, "2.1"],
     },
-    "KeyCount": {"epsilon": NUMBERS, "beta": CHANCES},
     "SampleCategory": {"epsilon": NUMBERS, "projection": ["normalise", "euclid"], "draws": ["many", "one"]},
     "SampleBounded": {
         "epsilon": NUMBERS, "level": ["1/4", "0.1", Fraction(9, 20)], "accounting": ["exact", "paper"],
@@ -115,9 +112,10 @@ GOOD: dict[str, dict[str, list[Any]]] = {
     },
     "Asking": {"of": [PAY_WHAT_YOU_GET], "k": ITEMS, "kbar": [*ROWS, "private"], "largest": [None, 10, "30"]},
 }  # fmt: skip
+GOOD = listed(_GOOD, lambda samples: dict(samples.values), "_GOOD of tests/mechanisms/declared.py", also=["Asking"])
 """What a person may type in each place. Together some of it does not fit, which is on record as refused."""
 
-STARTS: dict[str, list[dict[str, Any]]] = {
+_STARTS: dict[str, list[dict[str, Any]]] = {
     "Dense": [
         {"epsilon": 1},
         {"epsilon": "1/3", "base": "tight", "sampler": "fastsample", "gamma": "1/8", "cap": 9},
@@ -158,7 +156,6 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "ThresholdALP": [{"epsilon": 1, "keys": 5}, {"epsilon": "1/3", "keys": 5, "delta": "1e-9", "adaptive": True}],
     "MaxProjection": [{"epsilon": 1, "cap": 9, "keys": 5}, {"epsilon": "1/3", "cap": "2.5", "keys": 5, "room": 4}],
     "ThresholdMaxProjection": [{"epsilon": 1, "keys": 5}, {"epsilon": "1/3", "keys": 5, "delta": "1e-9", "room": 4}],
-    "KeyCount": [{"epsilon": 1}, {"epsilon": "1/3", "beta": "1e-9"}],
     "SampleCategory": [{"epsilon": 1}, {"epsilon": "1/3", "projection": "euclid", "draws": "one"}],
     "SampleBounded": [{"epsilon": 1}, {"epsilon": "1/3", "level": "1/10"}, {"epsilon": 2, "accounting": "paper"}],
     "SampleProduct": [{"epsilon": 1, "delta": "1e-6"}, {"epsilon": "1/3", "delta": "1e-9", "noise": "tight"}],
@@ -166,6 +163,12 @@ STARTS: dict[str, list[dict[str, Any]]] = {
     "PayWhatYouGet": [{"epsilon": 1}, {"epsilon_per_item": "0.1", "delta_prime": "1e-7"}],
     "Asking": [{"of": PAY_WHAT_YOU_GET}, {"of": PAY_WHAT_YOU_GET, "k": 3, "kbar": "private", "largest": 9}],
 }
+STARTS = listed(
+    _STARTS,
+    lambda samples: [dict(start) for start in samples.starts],
+    "_STARTS of tests/mechanisms/declared.py",
+    also=["Asking"],
+)
 """Parameters that are right, of which one at a time is then made wrong."""
 
 
@@ -297,5 +300,8 @@ def offers() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    from tests.mechanisms.test_recorded import record_new
+
     OFFERS.write_text(json.dumps(offers(), indent=1, ensure_ascii=False) + "\n")
     RECORD.write_text(json.dumps(record(), indent=1, ensure_ascii=False) + "\n")
+    record_new()

@@ -13,14 +13,20 @@ import pytest
 import dpviz as dv
 from dpviz.mechanisms import REGISTRY
 from tests.mechanisms import declared
+from tests.mechanisms.samples import lacking
 
 KEPT: dict[str, Any] = json.loads(declared.RECORD.read_text())
+
+
+def test_every_mechanism_has_values_to_try() -> None:
+    assert [lacking(name, declared.GOOD.place) for name in REGISTRY if name not in declared.GOOD] == []
 
 
 @pytest.mark.parametrize("name", declared.GOOD)
 @pytest.mark.parametrize("part", ["signature", "choices", "made", "refused", "texts", "unknown"])
 def test_parameters_are_read_refused_and_shown_as_on_record(name: str, part: str) -> None:
     now = declared.record()[name][part]
+    assert name in KEPT, f"{name} is not on record: `python -m tests.mechanisms.declared` writes it"
     assert now == KEPT[name][part]
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,7 @@ import pytest
 import dpviz as dv
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat, UnitError
 from dpviz.exact import Enclosure, exp_bounds
+from dpviz.mechanisms import key_count
 from dpviz.mechanisms.key_count import KeyCountBound
 from dpviz.model.answers import KeyBound
 from dpviz.model.question import Question
@@ -23,8 +27,12 @@ from dpviz.noise.bits import TeachingBits
 from dpviz.privacy import Unit
 from tests.mechanisms import contract
 from tests.mechanisms.contract import Case
+from tests.mechanisms.samples import CHANCES, NUMBERS, Samples
 from tests.mechanisms.streams import streamed
 from tests.mechanisms.test_dense import exponential, geometric_oracle
+
+if TYPE_CHECKING:
+    from tests.prices.searchers import Held
 
 FEW = Question.of(dv.Domain.integers(0, 2, column="x"))
 KEYS = Question.of(dv.Domain.keys(column="word"))
@@ -38,6 +46,33 @@ UNITS = {
     "user replaced": Unit("u", relation="replace-one", max_bins=2, max_per_bin=1),
     "user everywhere": Unit("u", max_bins=None, max_per_bin=1),
 }
+
+
+def neighbours(chance: random.Random) -> Iterator[Held]:
+    """How far any pair moves the number of bins, over all that the others' records may leave there."""
+    from tests.prices.searchers import Held, epsilon_of, separate, sums, to_approx, told
+
+    found = sums(chance, keys=True)
+    made = dv.KeyCount(epsilon_of(chance))
+    bound: Any = made.bind(found.question, found.limits.unit())
+    others = range(-12, 13) if found.signed else (0, 1)
+
+    def moved(one: int, other: int) -> float:
+        return max((base + one != 0) - (base + other != 0) for base in others)
+
+    true = float(bound.exponent) * separate(found, moved)
+    yield Held(told(made, found.limits, found.bins), "L1", float(to_approx(bound.price.loss).epsilon), true)
+
+
+SAMPLES = Samples(
+    values={"epsilon": NUMBERS, "beta": CHANCES},
+    starts=[{"epsilon": 1}, {"epsilon": "1/3", "beta": "1e-9"}],
+    planned=(dv.KeyCount(1, "1e-9"), KEYS, Unit("u", max_bins=10**6, max_per_bin=10**3)),
+    searcher=(neighbours, 4),
+    keys=True,
+    per_bin=False,
+    sums=[(dv.KeyCount(40), dv.Domain.keys(column="k"), 0)],
+)
 
 
 def bound_of(question: Question, unit: Unit, epsilon: str = "1", beta: str = "1/10") -> KeyCountBound:
@@ -98,6 +133,16 @@ def test_no_unit_moves_the_number_further_than_it_pays_for_and_some_unit_as_far(
         worst = max(worst, *far)
     assert worst == paid
     assert (name == "swap" and question is SIGNED) == (worst == 2 and unit.is_row)
+
+
+def test_a_limit_that_is_forgotten_is_found_by_the_seeded_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit may empty or occupy several bins."""
+    from tests.prices.searchers import search
+    from tests.soak.test_neighbours import SEEDED
+
+    assert not search(SEEDED[:400], ("KeyCount",)).too_low
+    monkeypatch.setattr(key_count, "occupied", lambda question, unit: 1)
+    assert search(SEEDED, ("KeyCount",), stop=True).too_low
 
 
 def test_what_has_no_bound_is_refused_before_anything_is_paid() -> None:

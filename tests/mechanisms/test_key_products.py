@@ -26,6 +26,7 @@ from dpviz.model.statistic import SparseCounts, StatisticKind
 from dpviz.noise.bits import TeachingBits
 from tests.engines import engines
 from tests.mechanisms.ranking import Limited, law_of, statistic, worst_delta
+from tests.mechanisms.samples import current, declared
 from tests.mechanisms.test_dense import geometric_oracle, rational
 from tests.mechanisms.test_stability import shown_above
 from tests.soak.amounts import part
@@ -240,9 +241,8 @@ def test_a_list_whose_bound_is_on_keys_instead_of_whole_bins_is_caught() -> None
 
 # ---------------------------------------------------------------- all that take unknown keys
 
-TAKE = [
+_TAKE = [
     "ALP",
-    "KeyCount",
     "MaxProjection",
     "Stability",
     "Threshold",
@@ -252,6 +252,8 @@ TAKE = [
     "TopKLaplace",
     "TopKSet",
 ]
+current(_TAKE, "_TAKE of tests/mechanisms/test_key_products.py")
+TAKE = sorted([*_TAKE, *(name for name, samples in declared().items() if samples.keys)])
 
 UNKNOWN = Question.of(Domain.keys(column="bin"))
 """The same bins as keys of one column."""

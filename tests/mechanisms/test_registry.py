@@ -115,16 +115,30 @@ def test_a_line_of_the_registry_names_the_mechanism_as_it_names_itself() -> None
 
 
 def for_checkers(module: Any) -> set[str]:
-    """The names that a type checker sees imported in a module that loads them on use."""
+    """The names that a type checker sees imported in a module that loads them on use, those of the registry included:
+    a module that imports `*` from there has them all."""
     tree = ast.parse(Path(module.__file__).read_text())
     blocks = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    assert [node.module for node in imports if node.names[0].name == "*"] == ["dpviz.mechanisms.catalogue"]
+    imports += [node for node in ast.parse(mechanisms.CATALOGUE.read_text()).body if isinstance(node, ast.ImportFrom)]
     return {alias.asname for node in imports for alias in node.names if alias.asname}
 
 
 def test_a_checker_sees_what_a_program_finds() -> None:
     assert for_checkers(dv) == set(dv.__all__) <= set(dir(dv))
     assert for_checkers(mechanisms) == set(mechanisms.NAMES) <= set(mechanisms.__all__)
+
+
+def test_each_line_of_the_registry_is_an_import_of_one_mechanism_from_its_file() -> None:
+    """A line that is written otherwise would be seen by checkers and not by programs."""
+    lines = [line for line in mechanisms.CATALOGUE.read_text().splitlines() if not line.startswith("#")]
+    assert len(lines) == len([name for name in mechanisms.NAMES if name not in mechanisms.OPENINGS])
+    for line in lines:
+        [node] = ast.parse(line).body
+        assert isinstance(node, ast.ImportFrom) and node.module, line
+        [name] = node.names
+        assert name.name == name.asname and mechanisms.REGISTRY[name.name].__module__ == node.module, line
 
 
 def test_a_mechanism_is_loaded_when_it_is_first_used() -> None:

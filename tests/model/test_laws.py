@@ -20,7 +20,6 @@ from dpviz.mechanisms.compact import Compact
 from dpviz.mechanisms.dense import Dense
 from dpviz.mechanisms.exponential_top_k import ExponentialTopK
 from dpviz.mechanisms.groups import Groups
-from dpviz.mechanisms.key_count import KeyCount
 from dpviz.mechanisms.marginals import Marginals
 from dpviz.mechanisms.max_projection import MaxProjection
 from dpviz.mechanisms.pure_sparse import PureSparse
@@ -46,6 +45,8 @@ from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.partition import Partition
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
+from tests.mechanisms.samples import declared
+from tests.model import test_sureness
 
 ROOT = Path(__file__).parents[2]
 ROWS = Unit(noun="person")
@@ -90,7 +91,6 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "threshold and both signs": (ThresholdALP(1, keys=30, encoding="signed", adaptive=True), SIGNED, ROWS),
     "buckets": (MaxProjection(1, cap=50, keys=30), KEYS, USER),
     "threshold and buckets": (ThresholdMaxProjection(1, keys=30, delta="1e-6"), BINS, ROWS),
-    "key count": (KeyCount("1/3"), KEYS, USER),
     "top k": (TopK(3, 10, epsilon=1), KEYS, USER),
     "top k, strict": (TopK(3, 10, epsilon=1, domain_rule="strict"), BINS, SWAPPED),
     "top k, private": (TopK(4, "private", epsilon=1, largest=20), KEYS, ROWS),
@@ -121,6 +121,7 @@ CASES: dict[str, tuple[Mechanism, Domain | Question, Unit]] = {
     "tree": (Tree("1/3"), BINS, USER),
     "tree, weighted": (Tree(1, branching=4, padding="pinned", levels="1,2,0,1", root="public"), BINS, SWAPPED),
     "tree, Gaussian": (Tree("1/3", base="gaussian", delta="1e-6", levels="1,2,1", branching=7), BINS, USER),
+    **{name: samples.planned for name, samples in declared().items()},
 }
 
 
@@ -158,9 +159,15 @@ def test_a_law_is_read_back_from_its_texts_and_says_the_same_errors(name: str) -
 
 
 def test_every_law_that_is_known_is_among_the_cases() -> None:
-    laws = [bound(name).law for name in CASES]
+    laws: list[StoredLaw] = [bound(name).law for name in CASES]
     laws += [law.each for law in laws if isinstance(law, GroupedLaw)]
-    assert {(law.name, law.version) for law in laws} == set(LAWS)
+    drawn = {(law.name, law.version) for law in laws}
+    assert drawn <= set(LAWS)
+    if left := set(LAWS) - drawn:  # laws whose mechanism is gone, and whose releases are still read
+        others = [test_sureness.case_of(name).law for name in test_sureness.CASES]
+        found = {(law.name, law.version): law for law in others}
+        assert left <= set(found), f"no case binds a mechanism to {left - set(found)}"
+        assert all(law_from_json(json.loads(written(found[which]))) == found[which] for which in left)
 
 
 ALONE = """

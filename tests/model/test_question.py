@@ -21,6 +21,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question, condition
 from dpviz.model.statistic import Top
 from dpviz.privacy.unit import Unit
+from tests.mechanisms.samples import current, declared
 from tests.model.declared import conditions, domains, questions
 
 BINS = Domain.integers(0, 3, column="visits")
@@ -371,7 +372,9 @@ EXAMPLES = {
 }
 
 
-SPARSE_SUMS = {"Threshold", "ALP", "ThresholdALP", "MaxProjection", "ThresholdMaxProjection", "KeyCount"}
+_SPARSE_SUMS = {"Threshold", "ALP", "ThresholdALP", "MaxProjection", "ThresholdMaxProjection"}
+current(_SPARSE_SUMS, "_SPARSE_SUMS of tests/model/test_question.py")
+SPARSE_SUMS = {*_SPARSE_SUMS, *(name for name, samples in declared().items() if samples.sums)}
 """Mechanisms that answer sums, too."""
 
 ONE_COLUMN = {"Tree"}

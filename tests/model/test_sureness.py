@@ -51,6 +51,7 @@ from dpviz.model.question import Question
 from dpviz.noise.empty_bin import fold
 from dpviz.privacy.unit import Unit
 from tests.fitting.reference import LeastSquares
+from tests.mechanisms.samples import declared
 
 BETAS = (Fraction(9, 10), Fraction(1, 2), Fraction(1, 10), Fraction(1, 300))
 COUNTS = (0, 1, 2, 3, 7)
@@ -103,26 +104,30 @@ class Case:
 
 
 def chance_check(value: ErrorValue, tail: Tail, beta: Fraction) -> None:
-    assert value.value.denominator == 1 and value.value >= 0
+    assert value.value.denominator == 1 and value.value >= 0, f"an error of counts must be whole: {value}"
     a = int(value.value)
-    assert tail(a)[1] <= beta, f"{value} does not hold"
+    assert tail(a)[1] <= beta, f"an error must hold but for beta = {beta}, and this one does not: {value}"
     if value.how == "exact":
-        assert a == 0 or tail(a - 1)[0] > beta, f"{value} is not the least that holds"
+        assert a == 0 or tail(a - 1)[0] > beta, f'an "exact" error must be the least that holds at {beta}: {value}'
     elif value.how == "numerical":
-        assert value.off is not None and tail(value.value - value.off - TINY)[0] > beta, f"{value} is further off"
+        assert value.off is not None, f'a "numerical" error must state how far it is off: {value}'
+        below = tail(value.value - value.off - TINY)[0]
+        assert below > beta, f'a "numerical" error must lie within its `off` of the least that holds: {value}'
     else:
-        assert value.how == "bound"
+        assert value.how == "bound", f'an error must be "exact", "numerical" or "bound": {value}'
 
 
 def mean_check(value: ErrorValue, truth: Enclosure) -> None:
     low, high = truth
     if value.how == "exact":
-        assert low <= value.value <= high and high - low < NARROW, f"{float(low)} is told as {value}"
+        assert high - low < NARROW, f'the oracle of an "exact" mean must be narrow: {float(low)} to {float(high)}'
+        assert low <= value.value <= high, f'an "exact" mean must be the mean, {float(low)}: {value}'
     elif value.how == "bound":
-        assert high <= value.value, f"{float(high)} is told as {value}"
+        assert high <= value.value, f'a mean that is a "bound" must not lie below the mean, {float(high)}: {value}'
     else:
-        assert value.how == "numerical" and value.off is not None
-        assert value.value - value.off <= low and high <= value.value + value.off, f"{float(low)} is told as {value}"
+        assert value.how == "numerical" and value.off is not None, f'a "numerical" mean must state its `off`: {value}'
+        near = value.value - value.off <= low and high <= value.value + value.off
+        assert near, f'a "numerical" mean must lie within its `off` of the mean, {float(low)}: {value}'
 
 
 def refused(check: Callable[[], None]) -> bool:
@@ -1186,6 +1191,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "tree, without a middle": lambda: tree(TreeLaw(2, 4, False, Fraction(1), "1,0,2", None), 30),
     "tree, Gaussian": lambda: tree(GaussianTreeLaw(2, 3, False, Fraction(3), "1,1,2", None), 40),
     "tree, public root": lambda: tree(TreeLaw(3, 2, True, Fraction(1), "1,1", 9), 40),
+    **{name: case for samples in declared().values() for name, case in samples.laws.items()},
 }
 case_of = cache(lambda name: CASES[name]())
 each = pytest.mark.parametrize("name", CASES)

@@ -16,6 +16,7 @@ from dpviz.mechanisms import mechanism as made
 from dpviz.model.error import ErrorValue
 from dpviz.model.mechanism import Mechanism
 from dpviz.planning.comparison_sheet import MOST, ComparisonSheet, weakest
+from tests.mechanisms.samples import declared
 
 BINS = dv.Question.of(dv.Domain.integers(0, 525_599, column="scheduled_minute"))
 ROWS = dv.Unit(relation="replace-one", n=5000)
@@ -28,7 +29,7 @@ def sheet_of(
     return ComparisonSheet(question, unit, mechanisms, HALF, Fraction(2), count)
 
 
-OTHERS = ("Sorted", "Queries", "Marginals", "KeyCount")
+OTHERS = ("Sorted", "Queries", "Marginals", *(name for name, samples in declared().items() if not samples.per_bin))
 """Ranks, sums of bins, cells of tables and the number of keys are compared with no value of a bin."""
 
 PER_BIN = [name for name, kind in REGISTRY.items() if not (kind.names_items or kind.draws_records or name in OTHERS)]

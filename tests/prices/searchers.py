@@ -33,6 +33,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.loss import RangeBounded
 from dpviz.session.accountant import booked
 from tests.mechanisms import ranking
+from tests.mechanisms.samples import current, declared
 from tests.prices.contributions import Limits, contributions, moves, pairs, random_limits, valued
 
 TOLERANCE = 1e-9
@@ -393,19 +394,6 @@ def separate(found: Sums, loss: Callable[[int, int], float]) -> float:
     table = np.array([[loss(int(one), int(other)) for other in values] for one in values])
     places = [np.searchsorted(values, some) for some in (found.before, found.after)]
     return float(table[places[0], places[1]].sum(axis=1).max())
-
-
-def key_count(chance: random.Random) -> Iterator[Held]:
-    found = sums(chance, keys=True)
-    made = dv.KeyCount(epsilon_of(chance))
-    bound: Any = made.bind(found.question, found.limits.unit())
-    others = range(-12, 13) if found.signed else (0, 1)
-
-    def moved(one: int, other: int) -> float:
-        return max((base + one != 0) - (base + other != 0) for base in others)
-
-    true = float(bound.exponent) * separate(found, moved)
-    yield Held(told(made, found.limits, found.bins), "L1", float(to_approx(bound.price.loss).epsilon), true)
 
 
 def max_projection(chance: random.Random) -> Iterator[Held]:
@@ -1153,7 +1141,6 @@ SEARCHERS: dict[str, tuple[Searcher, int]] = {
     "ThresholdALP": (threshold_alp, 2),
     "MaxProjection": (max_projection, 4),
     "ThresholdMaxProjection": (threshold_max_projection, 2),
-    "KeyCount": (key_count, 4),
     "SampleCategory": (sample_category, 3),
     "SampleBounded": (sample_bounded, 3),
     "SampleProduct": (sample_product, 3),
@@ -1163,7 +1150,15 @@ SEARCHERS: dict[str, tuple[Searcher, int]] = {
     "Groups": (groups, 8),
     "FixedList": (batch, 3),
 }
-"""What looks for a pair above the price of each mechanism, and how often, by its weight."""
+"""What looks for a pair above the price of each mechanism, and how often, by its weight. A mechanism whose own test
+declares a searcher is not among them; see `searchers`."""
+
+current(SEARCHERS, "SEARCHERS of tests/prices/searchers.py", also=["Groups"])
+
+
+def searchers() -> dict[str, tuple[Searcher, int]]:
+    """Those of the table and those that mechanisms declare in their own tests."""
+    return {**SEARCHERS, **{name: samples.searcher for name, samples in declared().items()}}
 
 
 TURNS = tuple(name for name, (_, weight) in SEARCHERS.items() for _ in range(weight))
@@ -1190,7 +1185,7 @@ class Search:
     @property
     def text(self) -> str:
         """For the table of `make soak`."""
-        nearest = [min(low for (other, _), (low, _) in self.ratios.items() if other == name) for name in SEARCHERS]
+        nearest = [min(low for (other, _), (low, _) in self.ratios.items() if other == name) for name in searchers()]
         far = {key: high for key, (_, high) in self.ratios.items() if key[1] in ("L1", "L2", "both parts")}
         widest = [f"{' '.join(key)} {far[key]:.1f} times" for key in sorted(far, key=lambda key: -far[key])[:4]]
         return (
@@ -1207,9 +1202,7 @@ def search(turns: Iterable[int], names: tuple[str, ...] = (), *, stop: bool = Fa
     stop   at the first price that is too low
     """
     made = Search(Counter(), 0, [], {})
-    for turn in turns:
-        chance = random.Random(turn)
-        name = chance.choice(TURNS)
+    for name, chance in sets(turns):
         if names and name not in names:
             continue
         found = _accepted(name, chance, made)
@@ -1225,10 +1218,21 @@ def search(turns: Iterable[int], names: tuple[str, ...] = (), *, stop: bool = Fa
     return made
 
 
+def sets(turns: Iterable[int]) -> Iterator[tuple[str, random.Random]]:
+    """The mechanism of each random set, and what draws the set. Mechanisms with a searcher in their own test come
+    beside the others, so that a new one moves no set of another."""
+    own = {name: samples.searcher for name, samples in declared().items()}
+    for turn in turns:
+        chance = random.Random(turn)
+        yield chance.choice(TURNS), chance
+        due = [name for name, (_, weight) in own.items() if turn % (len(TURNS) // weight) == 0]
+        yield from ((name, random.Random(f"{name} {turn}")) for name in due)
+
+
 def _accepted(name: str, chance: random.Random, made: Search) -> list[Held]:
     for _ in range(TRIES):
         try:
-            found = list(SEARCHERS[name][0](chance))
+            found = list(searchers()[name][0](chance))
         except DpvizError:
             found = []
         if found:

@@ -21,7 +21,6 @@ from dpviz.mechanisms import (
     dense,
     fixed_list,
     groups,
-    key_count,
     marginals,
     parts,
     ranked,
@@ -233,11 +232,6 @@ def keys_left_and_joined_are_one(patch: Patch) -> None:
     patch.setattr(cuts, "own_keys", near)
 
 
-def one_bin_becomes_empty(patch: Patch) -> None:
-    """A limit is forgotten: a unit may empty or occupy several bins."""
-    patch.setattr(key_count, "occupied", lambda question, unit: 1)
-
-
 def parts_that_are_entered(patch: Patch) -> None:
     """One side only: parts that a replaced unit leaves count, and those that it enters do not."""
     patch.setattr(groups, "moved", lambda one, both, few, parts: few * one)
@@ -367,7 +361,6 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     new_keys_or_common_ones: ("Stability", "Threshold"),
     common_keys_forgotten: ("Stability", "Threshold"),
     keys_left_and_joined_are_one: ("Threshold",),
-    one_bin_becomes_empty: ("KeyCount",),
     parts_that_are_entered: ("Groups",),
     one_part_of_several: ("Parts",),
     one_count_of_several: ("FixedList",),

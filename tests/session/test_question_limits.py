@@ -20,6 +20,7 @@ from dpviz.model.question import Question
 from dpviz.privacy import Unit, compose
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
+from tests.mechanisms.samples import declared
 from tests.prices import contributions
 from tests.prices.contributions import random_limits
 from tests.reports import pages
@@ -111,14 +112,15 @@ def test_limits_of_the_unit_itself_find_the_answer_that_is_stored(tmp_path: Path
     assert first.key == release_key(Question(MONTHS), UNIT, dv.Dense(1), "exact")
 
 
-@pytest.mark.parametrize("name", ["Dense", "Tree", "Stability", "TopK", "KeyCount", "Sorted"])
+@pytest.mark.parametrize("name", ["Dense", "Tree", "Stability", "TopK", "Sorted", *declared()])
 def test_every_kind_of_answer_is_released_read_again_and_verified(tmp_path: Path, name: str) -> None:
     made: dict[str, Any] = {
         "TopK": {"k": 2, "kbar": 4, "epsilon": 1, "delta": "1e-6"},
         "Stability": {"epsilon": 1, "delta": "1e-6"},
-        "KeyCount": {"epsilon": 1, "beta": "1/1000"},
     }
-    asked = dv.Domain.keys(column="half") if name in ("Stability", "TopK", "KeyCount") else MONTHS
+    made |= {of: samples.starts[0] for of, samples in declared().items()}
+    keys = {"Stability", "TopK", *(of for of, samples in declared().items() if samples.keys)}
+    asked = dv.Domain.keys(column="half") if name in keys else MONTHS
     mechanism = REGISTRY[name](**made.get(name, {"epsilon": 1}))
     held = session(tmp_path)
     release = held.release(asked, mechanism, limits=dv.Limits(max_bins=3))

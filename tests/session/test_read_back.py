@@ -26,6 +26,7 @@ from dpviz.model.mechanism import Mechanism
 from dpviz.model.release import Release
 from dpviz.session import saved
 from dpviz.session.session import Session
+from tests.mechanisms.samples import listed
 from tests.session.sources import KnownTop
 
 pytestmark = pytest.mark.usefixtures("no_disk_is_waited_for")
@@ -58,7 +59,7 @@ UNITS = {
     "user": dv.Unit("p", max_bins=2, max_per_bin=3, noun="person"),
 }
 
-MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
+_MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "Dense": lambda e, d: dv.Dense(e) if d == "1e-6" else dv.Dense(e, base="gaussian", delta="1e-30"),
     "Stability": lambda e, d: dv.Stability(e, d),
     "PureSparse": lambda e, d: dv.PureSparse(e),
@@ -73,7 +74,6 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     "ThresholdALP": lambda e, d: dv.ThresholdALP(e, 20, d),
     "MaxProjection": lambda e, d: dv.MaxProjection(e, cap=50, keys=20),
     "ThresholdMaxProjection": lambda e, d: dv.ThresholdMaxProjection(e, 20, d),
-    "KeyCount": lambda e, d: dv.KeyCount(e, d),
     "Tree": lambda e, d: dv.Tree(
         e, branching=2, padding="pinned", **({} if d == "1e-6" else {"base": "gaussian", "delta": "1e-30"})
     ),
@@ -90,6 +90,11 @@ MAKERS: dict[str, Callable[[str, str], Mechanism]] = {
     ),
     "RandomisedRecord": lambda e, d: dv.RandomisedRecord(e),
 }
+MAKERS = listed(
+    _MAKERS,
+    lambda samples: lambda epsilon, chance: samples.at(epsilon=epsilon, delta=chance, beta=chance),
+    "_MAKERS of tests/session/test_read_back.py",
+)
 
 WORDS = dv.Domain.categories(["a", "b", "é"], column="word")
 RECORDS: dict[str, Callable[[], dv.Question]] = {

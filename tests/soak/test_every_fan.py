@@ -13,6 +13,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.planning.sheet import PlanSheet
+from tests.mechanisms.samples import listed
 from tests.mechanisms.test_recorded import QUESTIONS, RECORDS, UNITS
 from tests.planning.test_fans import BUDGETS, CORNERS, DEAREST, ENDS, HARD, MOST, compared, planned
 from tests.planning.test_fans import UNITS as WHO
@@ -97,7 +98,6 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
             "split": chance.choice(("0.5", "0.999")),
             "room": chance.choice((100, "2.1")),
         },
-        "KeyCount": {"beta": chance.choice(("0.5", "1e-9"))},
         "SampleCategory": {
             "projection": chance.choice(("normalise", "euclid")),
             "draws": chance.choice(("many", "one")),
@@ -109,7 +109,8 @@ def drawn(name: str, chance: random.Random) -> Mechanism:
         },
         "RandomisedRecord": {},
     }
-    made: Mechanism = REGISTRY[name](epsilon=1, **options[name])
+    known = listed(options, lambda samples: samples.drawn(chance), "the options of tests/soak/test_every_fan.py")
+    made: Mechanism = REGISTRY[name](**{"epsilon": 1, **known[name]})
     return made
 
 
