@@ -21,6 +21,7 @@ from dpviz.exact import odds_text, text
 from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived, DerivedTable
+from dpviz.model.error import BETAS
 from dpviz.model.measures import headline
 from dpviz.model.question import canonical
 from dpviz.model.release import Release
@@ -36,7 +37,7 @@ from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.saved import from_bytes
 from dpviz.session.session import Session
-from dpviz.widgets import carrying, views
+from dpviz.widgets import carrying, quantile_lines, views
 
 if TYPE_CHECKING:
     from dpviz.widgets.explorer import Explorer
@@ -189,7 +190,10 @@ def report(
     heading = title or _heading(releases, sheets, explorers)
     asked = carrying.checked(keys)
     results = [
-        columns.written(picture(release)) | carrying.carried(release, asked) | {"script": _script(release)}
+        columns.written(picture(release))
+        | carrying.carried(release, asked)
+        | quantile_lines.carried(release, BETAS[1])
+        | {"script": _script(release)}
         for release in releases
     ]
     bundles = _bundles(results)

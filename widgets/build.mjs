@@ -57,6 +57,8 @@ const LENT = new Map(
     ),
 );
 
+LENT.set(join(here, "src", "answers", "asking.ts"), "asking"); // a report has nobody to ask: `no_asking.ts` is lent
+
 /** What a report's program has already is not bundled once more with a view. */
 const lent = {
     name: "lent",

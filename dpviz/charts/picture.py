@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.charts import columns
+from dpviz.errors import DpvizError
 from dpviz.exact import text
 from dpviz.model.answers import View
 from dpviz.model.error import BETAS
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from dpviz.model.release import Release
 
 VERSION = 1
+
+MOST_LINED: Final = 20_000
+"""The most bins of an answer on which a page draws the line of a quantile."""
 
 
 def heading(release: Release) -> str:
@@ -60,6 +64,7 @@ def picture(release: Release) -> dict[str, Any]:
         "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),
         "nouns": release.question.nouns(release.unit),
         **({} if (limits := release.reading.limited.to_json()) is None else {"limits": limits}),
+        **({"lined": True} if is_lined(release) else {}),
         "adds_up": release.answer.adds_rows or release.answer.adds_bins,
         "clamp": {"low": None if low is None else str(low), "high": None if high is None else str(high)},
         "betas": [text(beta) for beta in BETAS],
@@ -74,6 +79,21 @@ def picture(release: Release) -> dict[str, Any]:
         "table_rows": str(rows),
         "csv": release.to_csv() if release.answer.has_rows and rows <= columns.IN_JSON else "",
     }
+
+
+def is_lined(release: Release) -> bool:
+    """Whether the rows of an answer are all its bins, in an order, whose quantiles are known and drawn on a page."""
+    answer, domain = release.answer, release.question.domain
+    if not answer.has_rows or not release.terms.reuse or release.axis.domain != domain:
+        return False  # rows that are those of all declared bins, whatever the values are
+    if not domain.declared or domain.size > MOST_LINED:
+        return False
+    from dpviz.model.in_order import InOrder
+
+    try:
+        return len(InOrder(release.asking, BETAS[1], "one", "").bins) > 1
+    except DpvizError:
+        return False
 
 
 def _columns(view: View) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,11 +27,12 @@ FEW: Final = 64
 
 
 @dataclass(frozen=True)
-class _Band:
+class ShareBand:
     """Shares up to some of the bins, between ends that hold for all at once.
 
     places  of the bins, without the last of all, the share of which is 1
     shares  the values, as they were released
+    low     the lower ends, which never fall, as the upper ones
     """
 
     places: Sequence[int]
@@ -39,19 +41,39 @@ class _Band:
     high: Sequence[Fraction]
     rule: str
 
+    def quantile_ends(self, q: Fraction, last: int) -> tuple[int, int]:
+        """The first and the last place that a q-quantile may have, for all q at once; `last` is that of the last bin.
+
+        Let x be a q-quantile: at most the share q lies below x, and at least q up to it. A place with an upper end
+        below q lies below x. Of the places with a lower end above q none lies below x.
+        """
+        below = bisect_left(self.high, q)
+        above = bisect_right(self.low, q)
+        first = self.places[below - 1] + 1 if below else 0
+        return first, self.places[above] if above < len(self.places) else last
+
 
 class CumulativeShares(InOrder):
     """Shares of all counts up to each bin."""
 
     noun = "a cumulative share"
 
-    def table(self) -> DerivedTable:
-        band = self._of_each_bin() or self._of_some_bins()
+    def share_band(self) -> ShareBand:
+        """The shares up to the bins, or to some of them, with the ends of all."""
+        return self._of_each_bin() or self._of_some_bins()
+
+    def remarks_on(self, band: ShareBand) -> list[str]:
+        """The facts that a reader of the band must know, as sentences."""
         remarks = list(self.declared)
         if self.may_be_empty:
             remarks.append("Nothing may be counted at all; then there are no shares.")
         if any(low > high for low, high in zip(band.low, band.high, strict=True)):
             remarks.append("No curve lies within the intervals: the noise was larger than they allow for.")
+        return remarks
+
+    def table(self) -> DerivedTable:
+        band = self.share_band()
+        remarks = self.remarks_on(band)
         one = Fraction(1)
         rows = [*zip(band.places, band.shares, band.low, band.high, strict=True), (len(self.bins) - 1, one, one, one)]
         return DerivedTable(tuple(self._share(*row, band.rule, tuple(remarks)) for row in rows))
@@ -85,7 +107,7 @@ class CumulativeShares(InOrder):
             empty=low > high,
         )
 
-    def _of_each_bin(self) -> _Band | None:
+    def _of_each_bin(self) -> ShareBand | None:
         """Of all bins, where their noise is independent and of one law."""
         last, counts = len(self.bins) - 1, self.subject.running_counts(self.bins, self.reader)
         noise = None if counts is None or not last else self.subject.error(self.every, self.reader).bin_noise
@@ -94,9 +116,9 @@ class CumulativeShares(InOrder):
         band = noise.band(counts, self.beta)
         low, high = ([one * FINE for one in end.tolist()] for end in (band.low, band.high))
         *parts, whole = (between(count) for count in counts.tolist())
-        return _Band(range(last), [ratio(part, whole) for part in parts], low, high, band.rule)
+        return ShareBand(range(last), [ratio(part, whole) for part in parts], low, high, band.rule)
 
-    def _of_some_bins(self) -> _Band:
+    def _of_some_bins(self) -> ShareBand:
         """Of bins that are evenly spread, from the ends of the sum up to each and of the rest."""
         last, number = len(self.bins) - 1, min(len(self.bins) - 1, MOST_TESTED - 1)
         places = [last * step // (number + 1) for step in range(1, number + 1)]
@@ -109,7 +131,7 @@ class CumulativeShares(InOrder):
             high.append(ceil_to(_share(part[1], rest[0], ALL), FINE))
         ends = list(accumulate(low, max)), list(accumulate(high[::-1], min))[::-1]
         rule = f"a sum and that of the rest, each at beta / 2; union bound over {number:,} shares"
-        return _Band(places, shares, *ends, rule)
+        return ShareBand(places, shares, *ends, rule)
 
     def _ends(self, query: Query, number: int) -> tuple[Fraction | None, Fraction | None]:
         """Between which a sum lies, at beta / 2 for this one of so many; no sum is below 0."""

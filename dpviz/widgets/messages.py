@@ -36,6 +36,7 @@ ASKS: Asks = {
     "show": {"number": str},
     "read": {"number": str, "points": list, "beta": str, "reader": str},
     "table": {"number": str, "start": str},
+    "quantiles": {"number": str, "beta": str},
     "draw": {"number": str, "count": str},
     "ask": {
         "number": str,

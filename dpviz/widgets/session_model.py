@@ -100,6 +100,7 @@ class SessionModel(Follower):
                 "ask": self._on_ask,
                 "after": self._on_after,
                 "table": self._on_table,
+                "quantiles": self._on_quantiles,
                 "draw": self._on_draw,
                 "lesson": self._on_lesson,
             },
@@ -363,6 +364,13 @@ class SessionModel(Follower):
 
     def _on_table(self, args: Body) -> Callable[[], Body]:
         body = self._saving.piece(self._paid(args["number"]), args["start"])
+        return lambda: body
+
+    def _on_quantiles(self, args: Body) -> Callable[[], Body]:
+        beta, release = self._level(args["beta"]), self._paid(args["number"])
+        from dpviz.widgets import quantile_lines
+
+        body = quantile_lines.answer(release, beta)
         return lambda: body
 
     def _on_draw(self, args: Body) -> Callable[[], Body]:

@@ -88,7 +88,7 @@ def test_its_sliders_move_by_keyboard_and_release_says_that_it_needs_a_kernel(br
 
 def test_a_hostile_label_is_shown_as_text(browser: Browser, path: Path) -> None:
     with opened(browser, path) as page:
-        page.locator("details").nth(1).evaluate("details => { details.open = true; }")
+        page.locator("details.dp-numbers").nth(1).evaluate("details => { details.open = true; }")
         expect(
             page.get_by_role("rowheader", name=HOSTILE).or_(page.get_by_role("cell", name=HOSTILE)).first
         ).to_be_visible()
@@ -131,7 +131,7 @@ def test_csv_and_python_are_there_to_copy_and_to_save(browser: Browser, path: Pa
 SEEN_ON_PAPER = """() => addEventListener("beforeprint", () => {
     const shown = (element) => element.checkVisibility();
     window.onPaper = {
-        closed: document.querySelectorAll("details:not([open])").length,
+        closed: document.querySelectorAll("details:not([open], .dp-quantiles)").length,
         rows: [...document.querySelectorAll(".dp-numbers tbody")].map((body) => body.rows.length),
         widths: [...document.querySelectorAll(".dp-result svg.dp-chart")].filter(shown).map((svg) => svg.clientWidth),
     };

@@ -92,6 +92,10 @@ def written(tmp_path: Path, *items: Any, **options: Any) -> Page:
 
 def test_a_release_goes_in_as_its_picture_with_its_plan_sheet(releases: list[Release], tmp_path: Path) -> None:
     data = written(tmp_path, *releases).data
+    lines = [item.pop("quantiles", None) for item in data["releases"]]
+    assert (
+        [line is not None for line in lines] == [picture(one).get("lined", False) for one in releases] == [True, False]
+    )
     assert [{**item, "script": ""} for item in data["releases"]] == [picture(one) | {"script": ""} for one in releases]
     assert [sheet["question"]["id"] for sheet in data["sheets"]] == [release.question.id for release in releases]
     assert [sheet["now"]["epsilon"] for sheet in data["sheets"]] == ["0.1", "0.5"]

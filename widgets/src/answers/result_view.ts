@@ -6,7 +6,7 @@
  */
 
 import type { Offline } from "../offline/carried";
-import { checkResults, type AskStored, type Further, type ReadPoints, type Result } from "../protocol/protocol";
+import { checkResults, type AskQuantiles, type AskStored, type Further, type ReadPoints, type Result } from "../protocol/protocol";
 
 /** One answer on the page, drawn by the view of its kind. */
 export interface Drawing {
@@ -34,6 +34,8 @@ export interface Surroundings {
     readonly read: ReadPoints | undefined;
     /** Asks for sums and comparisons of the stored answer, free; likewise. */
     readonly ask?: AskStored | undefined;
+    /** Asks for the quantiles of the stored answer, free; likewise. */
+    readonly quantiles?: AskQuantiles | undefined;
     /** Draws further records, free where the answer allows it; likewise. */
     readonly further?: Further | undefined;
     /** How this page answers look-ups by itself, in a report that carries what that takes. */

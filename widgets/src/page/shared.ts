@@ -1,7 +1,7 @@
 /** The tools that a report's program lends to the views that it carries: they bring none of it along (`build.mjs`). */
 
 import * as scale from "d3-scale";
-import * as asking from "../answers/asking";
+import * as asking from "../answers/no_asking";
 import * as frame from "../charts/frame";
 import * as columns from "../protocol/columns";
 import * as dom from "../dom/dom";

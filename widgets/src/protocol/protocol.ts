@@ -396,6 +396,9 @@ export type ReadPoints = (args: { number: string; points: string[][]; beta: stri
 /** Asks the kernel for a sum or a comparison of what is stored. */
 export type AskStored = (args: Record<string, unknown>) => Promise<Reply>;
 
+/** Asks the kernel for the quantiles of what is stored, at a level. */
+export type AskQuantiles = (args: { number: string; beta: string }) => Promise<Reply>;
+
 /** Further records of the answer on show. */
 export interface Further {
     /** Have so many more of them drawn, free. */

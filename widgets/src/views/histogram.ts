@@ -1,6 +1,7 @@
 /** Counts in bins: each value in ink with both its bars, a read-out, and for a long one a stretch of it alone. */
 
 import { asker, type Pictured } from "../answers/asking";
+import { quantileLine } from "../answers/quantile_line";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, type Histogram } from "../charts/histogram";
 import { rowOf, type Texts } from "../protocol/columns";
@@ -61,6 +62,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         "All bins",
     );
     const asking = asker(result, around, () => drawPicked(), [closer, whole], pictured);
+    const quantiles = quantileLine(result, around);
     const zoom = zoomFields((from, to) => setView(from, to));
     const plot = h("div", { class: "dp-plot" });
     const cover = h("div", { class: "dp-cover" });
@@ -76,12 +78,12 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         step: 1,
         "aria-label": "Walk the bins",
     });
-    const stage = h("div", { class: "dp-stage" }, plot, outline, ...brushes, cover, walker, readout);
+    const stage = h("div", { class: "dp-stage" }, plot, outline, ...brushes, cover, ...(quantiles?.marks ?? []), walker, readout);
     const looks = switchOf("How sure each value is, drawn as", ["Bars", "Strips"], (look) => {
         [striped, marks] = [look === "Strips", null];
         around.redraw();
     });
-    const element = h("div", {}, asking === null ? zoom.element : null, looks, stage, asking?.element ?? elsewhere(result));
+    const element = h("div", {}, asking === null ? zoom.element : null, looks, stage, quantiles?.element, asking?.element ?? elsewhere(result));
     cover.classList.toggle("dp-brushable", asking !== null);
 
     let width = 640;
@@ -261,6 +263,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         drawReadout();
         drawPicked();
         asking?.draw(beta, wide);
+        quantiles?.draw(beta, wide, chart, view);
     }
 
     return {
@@ -270,8 +273,14 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         draw,
         finding: (beta) => (beta === level ? words : findingOf(result, beta)),
         key: (beta) => keyOf(result, beta, chart!, striped),
-        heed: () => asking?.draw(level, width),
-        close: () => asking?.close(),
+        heed() {
+            asking?.draw(level, width);
+            quantiles?.heed();
+        },
+        close() {
+            asking?.close();
+            quantiles?.close();
+        },
     };
 }
 

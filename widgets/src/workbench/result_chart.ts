@@ -7,7 +7,7 @@ import type { Views } from "../answers/guest_views";
 import { phrase } from "../wording/measures";
 import { timed } from "../dom/perf";
 import { chartIn, savePng, saveSvg } from "../answers/picture";
-import type { AskStored, Further, ReadPoints, Result } from "../protocol/protocol";
+import type { AskQuantiles, AskStored, Further, ReadPoints, Result } from "../protocol/protocol";
 import type { Drawing, OfPage, ResultView } from "../answers/result_view";
 import { saveTable, stemOf, tableOf, type AskTable, type Table } from "../answers/saving";
 import type { SessionStore } from "../stores/session_store";
@@ -34,6 +34,7 @@ export interface ResultSource {
     say?: (sentence: string) => void;
     read?: ReadPoints;
     ask?: AskStored;
+    quantiles?: AskQuantiles;
     further?: Further;
     table?: AskTable;
     offline?: Offline | null;
@@ -65,6 +66,7 @@ export function resultOf(store: SessionStore): ResultSource {
         say: (sentence) => store.say(sentence),
         read: (args) => store.kernel.ask("read", args),
         ask: (args) => store.kernel.ask("ask", args),
+        quantiles: (args) => store.kernel.ask("quantiles", args),
         table: (args) => store.kernel.ask("table", args),
         further: { draw: (count) => store.draw(count), drawn: () => store.drawn },
         gone: () => store.kernel.health === "gone",
@@ -189,6 +191,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
             },
             read: source.read,
             ask: source.ask,
+            quantiles: source.quantiles,
             further: source.further,
             offline: source.offline,
             gone: () => source.gone?.() ?? false,
