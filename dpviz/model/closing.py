@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
-from dpviz.errors import ParameterError
+from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Number, ceil_to, floor_to, probability
 from dpviz.model.aggregate import UnitProfile
 from dpviz.model.answers import Answer
@@ -100,10 +100,24 @@ def check_closes(question: Question, limited: Limited, asked: Question, asked_of
     """
     made, unit = asked.aggregate, limited.unit
     if not isinstance(made, UnitProfile):
-        raise ParameterError.of(
-            asked.text, "a profile counts users by their numbers of bins", "release Question.contribution_profile"
-        )
+        raise not_a_profile(asked)
     kept = check_cut(question, limited)
+    check_about(question, unit, asked, asked_of)
+    _check_limit(kept, asked, made, question.domain.size)
+
+
+def not_a_profile(asked: Question) -> DpvizError:
+    """The refusal of another question than one of a profile."""
+    return ParameterError.of(
+        asked.text, "a profile counts users by their numbers of bins", "release Question.contribution_profile"
+    )
+
+
+def check_about(question: Question, unit: Unit, asked: Question, asked_of: Unit) -> None:
+    """Refuse a profile of other bins, another filter or another unit than those of a question."""
+    made = asked.aggregate
+    if not isinstance(made, UnitProfile):
+        raise not_a_profile(asked)
     same = made.profiled == question.domain and dict(asked.where) == dict(question.where)
     if not same or asked_of.protects != unit.protects:
         raise ParameterError.of(
@@ -111,7 +125,6 @@ def check_closes(question: Question, limited: Limited, asked: Question, asked_of
             "a profile is about one domain, one filter and one unit, those of the counts",
             "release a profile of the same bins with the same filter",
         )
-    _check_limit(kept, asked, made, question.domain.size)
 
 
 def check_cut(question: Question, limited: Limited) -> int:
@@ -235,13 +248,13 @@ class ClosedCounts:
         """The distance of the truth below (side 0) or above such a sum, at most, but for `level` of the time."""
         one, other = self.errors(counts, classes)
         if not classes.parts:
-            return _reach(one, level, side)
+            return reach_of(one, level, side)
         if not counts.parts:
-            return _reach(other, level / self.choices, side)
+            return reach_of(other, level / self.choices, side)
         both = self.both(counts, classes)
         if both is not None:
-            return _reach(both, level, side)
-        return _sum(_reach(one, level * HALF, side), _reach(other, level * HALF / self.choices, side))
+            return reach_of(both, level, side)
+        return _sum(reach_of(one, level * HALF, side), reach_of(other, level * HALF / self.choices, side))
 
     def end(self, counts: Query, classes: Query, side: int, level: Fraction) -> Fraction | None:
         """The lower (side 0) or the upper end for the true value of such a sum, which fails `level` of the time."""
@@ -401,7 +414,7 @@ def check_pair(counts: Any, profile: Any) -> None:
         )
 
 
-def _reach(error: LinearError, level: Fraction, side: int) -> Fraction | None:
+def reach_of(error: LinearError, level: Fraction, side: int) -> Fraction | None:
     """The distance of the truth below (side 0) or above a value, at most, but for `level` of the time; None where
     nothing bounds it."""
     found = error.ends(level * 2 if error.ends_alone else level)[side]

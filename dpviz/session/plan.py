@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DpvizError, ParameterError
@@ -31,6 +31,7 @@ from dpviz.session.stale import stale
 if TYPE_CHECKING:
     from dpviz.model.biases import Biases
     from dpviz.model.combination import After
+    from dpviz.model.limit_choice import SuggestedLimit
     from dpviz.model.release import Release
     from dpviz.planning.sheet import PlanSheet
 
@@ -258,6 +259,60 @@ class Plan:
         if self.remaining is None:
             return True
         return self.remaining.admits(self.price)
+
+    @plain_arguments
+    def suggest_limit(
+        self,
+        profile: Release | list[int],
+        *,
+        objective: Literal["absolute", "squared"] = "absolute",
+        beta: Number = "0.05",
+    ) -> SuggestedLimit:
+        """Suggest the limit on the bins of one user under which the planned counts err least. Free.
+
+        Parameters
+        ----------
+        profile : Release or list of int
+            A released profile of the same users, by all numbers of bins; or made-up numbers of users in 1, 2, … bins.
+        objective : {"absolute", "squared"}, default "absolute"
+            The error that is to be least: "absolute", the mean sizes of the errors of all bins together; "squared", the
+            mean square of one, where losses are spread evenly over the bins.
+        beta : str, float or Fraction, default "0.05"
+            How often the interval of a bin may miss, above 0 and at most 1, where limits are compared by its length.
+
+        Returns
+        -------
+        SuggestedLimit
+            The limit, the error under every other one, and with how few users over it a limit gains anything.
+
+        Raises
+        ------
+        ParameterError
+            If the plan is none of users that count once in declared bins, the profile is about other bins or users, or
+            an argument is outside its range.
+
+        Notes
+        -----
+        All limits are tried; of two that err alike the larger is taken. The limit follows from released numbers and
+        public facts, so that choosing costs nothing. Counts that are bought with it have ends that allow for the
+        choice (`release.closed_by`). A tenth of both epsilons for the profile errs little more than the best share.
+
+        Examples
+        --------
+        >>> import dpviz as dv, pandas as pd
+        >>> stays = pd.DataFrame({"user": ["a", "b"], "month": [1, 2]})
+        >>> lesson = dv.teaching(stays, seed=1, unit=dv.Unit("user"))
+        >>> plan = lesson.plan(dv.Domain.integers(1, 4, column="month"), dv.Dense(1))
+        >>> plan.suggest_limit([900, 60, 1, 0]).limits, plan.suggest_limit([0, 0, 0, 500]).limit
+        (Limits(max_bins=2), 4)
+        """
+        from dpviz.model.limit_choice import suggested_limit
+
+        if self.ways:
+            raise ParameterError.of(
+                "a plan with by=", "limits are compared for counts in all parts together", "plan without by="
+            )
+        return suggested_limit(self.bound, profile, objective, probability(beta, "beta", zero=False))
 
     @single_arguments
     def one_bin(self, beta: Number = "0.05") -> ErrorValue | None:

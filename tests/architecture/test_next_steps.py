@@ -434,6 +434,24 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda desk: users_of_two(desk).plan(BINS, dv.Dense("1/2")).sheet,
     ),
     (
+        "2 numbers",
+        "give users in 1, 2, … bins",
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense(1)).suggest_limit([1, 2]),
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense(1)).suggest_limit([1, 2, 0, 0]),
+    ),
+    (
+        "visits, 4 bins",
+        "with max_per_bin=1 and no max_records",
+        lambda desk: desk.new(unit=dv.Unit("user", max_per_bin=2)).plan(BINS, dv.Dense(1)).suggest_limit([1] * 4),
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense(1)).suggest_limit([1] * 4),
+    ),
+    (
+        "a plan with by=",
+        "plan without by=",
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense(1), by=FLAG).suggest_limit([1] * 4),
+        lambda desk: users_of_two(desk).plan(BINS, dv.Dense(1)).suggest_limit([1] * 4),
+    ),
+    (
         "visits, 4 bins",
         "release Question.contribution_profile",
         lambda desk: counted_within(desk).closed_by(counted_within(desk)),
