@@ -27,6 +27,7 @@ from dpviz.model.statistic import Column, RecordBits, StatisticKind, Top
 from dpviz.privacy.unit import Unit
 from tests.engines import (
     border,
+    closed_flights,
     contract,
     decimals,
     engines,
@@ -53,6 +54,14 @@ def flights(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, S
     frame, path = datasets.flights(), tmp_path_factory.mktemp("spark") / "flights.parquet"
     frame.to_parquet(path, index=False)
     return {"spark": as_source(spark.read.parquet(str(path))), "duckdb": as_source(path), "pandas": as_source(frame)}
+
+
+def test_flights_by_aircraft_are_counted_within_each_limit_as_by_pandas(spark: Any, tmp_path: Path) -> None:
+    """So the coverage of their closed ends, which is shown with what pandas counts, is that of Spark's counts."""
+    frame, path = closed_flights.by_month(), tmp_path / "flights.parquet"
+    frame.to_parquet(path, index=False)
+    known, here = (closed_flights.counted(as_source(data)) for data in (frame, spark.read.parquet(str(path))))
+    assert all(np.array_equal(known[limit], here[limit]) for limit in known) and len(here) == 6
 
 
 def test_spark_runs_on_two_executors(spark: Any) -> None:
