@@ -38,6 +38,7 @@ from dpviz.exact import (
     text,
     whole,
 )
+from dpviz.laws.gaussian_loss import tail_surely_below
 from dpviz.laws.geometric import log_all
 
 PRECISION = 128
@@ -224,7 +225,11 @@ class DiscreteGaussian:
         return asked(2 * PRECISION) if self._blurred else decide(asked)
 
     def _stays_below(self, value: int, target: Fraction) -> bool:
-        """Whether Pr[Z > value] <= target; no, where only infinitely many digits would tell."""
+        """Whether Pr[Z > value] <= target, for a value of at least 0; no, where only infinitely many digits would tell.
+        Floating point tells where it is sure."""
+        surely = tail_surely_below(self.variance, value + 1, target)
+        if surely is not None:
+            return surely
 
         def asked(precision: int) -> bool | None:
             low, high = self.above(value, precision)

@@ -45,6 +45,33 @@ def surely_below(variance: Fraction, shift: int, first: int, epsilon: Fraction, 
     return found < wanted
 
 
+def tail_surely_below(variance: Fraction, first: int, chance: Fraction) -> bool | None:
+    """Whether Pr[Z >= first] of discrete Gaussian noise, for first >= 1, is below this chance; None where that is
+    unsure.
+
+    >>> [tail_surely_below(Fraction(100), first, Fraction(1, 1000)) for first in (31, 32)]
+    [False, True]
+    """
+    found, wanted = log_tail(variance, first), math.log(chance.numerator) - math.log(chance.denominator)
+    return None if abs(found - wanted) <= CERTAIN else found < wanted
+
+
+def log_tail(variance: Fraction, first: int) -> float:
+    """ln Pr[Z >= first], for first >= 1.
+
+    >>> round(math.exp(log_tail(Fraction(100), 31)), 9)
+    0.001139374
+    """
+    v, start = float(variance), float(first)
+    if variance <= MOST_ADDED:
+        z = np.arange(int(12 * math.sqrt(v)) + 12, dtype=np.float64)
+        total, scale = float(np.exp(-z * (2 * start + z) / (2 * v)).sum()), -math.log(_all(v))
+    else:
+        start -= 0.5
+        total, scale = _tail(start, v), -math.log(2 * math.pi * v) / 2
+    return math.log(total) - start * start / (2 * v) + scale
+
+
 def log_delta(variance: Fraction, shift: int, first: int, epsilon: Fraction) -> float | None:
     """ln(delta); None where the sum is not a number above 0, or a `first` below 0 is too far out.
 

@@ -15,6 +15,12 @@ from functools import cached_property
 from dpviz.exact import Decay, Enclosure, decide, log_bounds
 from dpviz.laws.geometric import PRECISION, check_flatness
 
+FLOAT_ERROR = 1e-12
+"""A logarithm in floating point is off by less than this, and so is its quotient by a rate, relatively."""
+
+FINEST, RAREST = 1e-6, 1e-250
+"""Below this rate, or this chance, no float decides."""
+
 
 @dataclass(frozen=True)
 class TruncatedGeometric:
@@ -68,6 +74,9 @@ class TruncatedGeometric:
 
     def least_above(self, target: Fraction) -> int:
         """The least a >= 0 with Pr[Z > a] <= target: y**(a+1) is at most target (1 + y - 2 y**(K+1)) + y**(K+1)."""
+        sure = self._surely_least(target)
+        if sure is not None:
+            return sure
         (least, most), end = self._whole, self._end
         low, high = log_bounds(target * least + end[0])[0], log_bounds(target * most + end[1])[1]
         first, last = (max(0, -(end // self.rate) - 1) for end in (high, low))
@@ -79,6 +88,25 @@ class TruncatedGeometric:
         while first < last and not holds(first):  # next to a tie alone
             first += 1
         return first
+
+    def _surely_least(self, target: Fraction) -> int | None:
+        """The same from one logarithm in floating point, where that is farther from a whole number than it errs; else
+        None. With value = target (1 + y - 2 y**(K+1)) + y**(K+1) it errs by less than 10**-12 in ln(value)."""
+        rate, chance = self._floats[0], float(target)
+        if not rate > FINEST or not RAREST < chance < 1:
+            return None
+        y, end = self._floats[1:]
+        steps = -math.log(chance * (1 + y - 2 * end) + end) / rate
+        off = FLOAT_ERROR * (1 / rate + steps + 1)
+        if abs(steps - round(steps)) <= off or steps < -off:
+            return None
+        return min(self.reach, max(0, math.ceil(steps) - 1))
+
+    @cached_property
+    def _floats(self) -> tuple[float, float, float]:
+        """Rate, y and y**(K+1)."""
+        rate = float(self.rate)
+        return rate, math.exp(-rate), math.exp(-rate * (self.reach + 1))
 
     def quantiles(self, levels: Sequence[Fraction]) -> list[int]:
         """The least values z with Pr[Z <= z] >= level, for each level between 0 and 1."""

@@ -321,6 +321,14 @@ def certain(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fractio
     return _applies(moves, variance) and all(_below(moves, one, variance, epsilon, delta) for one in moves.worst)
 
 
+def surely_fails(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Return whether (epsilon, delta) surely does not hold by the exact rule, which spares its proof."""
+    return not _applies(moves, variance) or any(
+        surely_below(*(alone := _alone(one, variance)), _first(*alone, epsilon), epsilon, delta) is False
+        for one in moves.worst
+    )
+
+
 def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     wide, _ = _alone(vector, variance)
     if wide > FEW:

@@ -34,7 +34,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, floor_to, log1p_bounds, place
 from dpviz.laws.first_guesses import gaussian_near
 from dpviz.laws.gaussian import gaussian_tail
-from dpviz.privacy.discrete_gaussian import Shifts, calibrate, certain, rho_of
+from dpviz.privacy.discrete_gaussian import Shifts, calibrate, certain, rho_of, surely_fails
 from dpviz.privacy.grid import DELTA_STEP
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
@@ -163,7 +163,8 @@ def costs_at_most(keys: KeyMoves, variance: Fraction, threshold: int, epsilon: F
         if any_new >= delta:
             return False
         least = floor_to(epsilon + gone * low - new * high, GRID)
-        return certain(Shifts.box(common, each), variance, least, (delta - any_new) / (1 - any_new))
+        moves, left = Shifts.box(common, each), (delta - any_new) / (1 - any_new)
+        return not surely_fails(moves, variance, least, left) and certain(moves, variance, least, left)
 
     sides = [(0, own, 0, own)] if keys.replaced else [(0, 0, 0, own), (0, own, 0, 0)]
     return all(_all_proved(proved, moved, side) for side in sides)

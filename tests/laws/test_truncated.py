@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from fractions import Fraction
 
 import pytest
@@ -59,3 +61,27 @@ def test_every_size_is_exceeded_less_often_than_without_truncation(rate: Fractio
     """So sums of max(Z, 0) are bounded by those of noise that is not truncated."""
     law, whole = TruncatedGeometric(Decay.exp(rate), reach), TwoSidedGeometric(Decay.exp(rate))
     assert all(law.above(size)[1] < whole.above(size)[0] for size in range(reach + 2))
+
+
+def test_floats_say_where_a_tail_falls_below_a_chance_only_where_they_are_sure() -> None:
+    """Held against intervals: chances just beside a tail, at it, and anywhere; the twin goes by the nearest float."""
+    draw, sure, nearest = random.Random(36), 0, 0
+    for _ in range(400):
+        rate, reach = Fraction(draw.randint(1, 3000), 1000), draw.randint(1, 200)
+        law = TruncatedGeometric(Decay.exp(rate), reach)
+        at = draw.randint(0, reach - 1)
+        low, high = law.above(at, 200)
+        if not low:
+            continue
+        for target in (low * (1 - Fraction(1, 10**20)), high * (1 + Fraction(1, 10**20)), high * 2, low / 3):
+            if not 0 < target < Fraction(1, 2):
+                continue
+            exact = next(a for a in range(reach + 1) if law.above(a, 300)[1] <= target)
+            found = law._surely_least(target)
+            assert found in (None, exact)
+            assert law.least_above(target) == exact
+            sure += found is not None
+            rate_, y, end = law._floats
+            steps = -math.log(float(target) * (1 + y - 2 * end) + end) / rate_
+            nearest += min(reach, max(0, math.ceil(steps) - 1)) != exact
+    assert sure > 300 and nearest > 50
