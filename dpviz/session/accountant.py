@@ -240,7 +240,8 @@ def caps(budget: Budget) -> dict[str, Fraction]:
     delta, shift = budget.for_answers, amount(int(steps(budget.epsilon) * SHIFT_SHARE))
     rest = budget.delta - delta  # what turns rho into an epsilon
     within = rho_within if budget.conversion == "cks" else rho_within_earlier
-    return {"rho": within(budget.epsilon - shift, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
+    shifted = shift if delta else Fraction(0)  # an answer that shifts has a delta
+    return {"rho": within(budget.epsilon - shifted, rest) if rest else Fraction(0), "delta": delta, "shift": shift}
 
 
 def booked(

@@ -11,8 +11,8 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import BudgetExceeded, CharterMismatch, LedgerFormat, ParameterError
-from dpviz.privacy.concentrated import rho_within
-from dpviz.privacy.loss import ApproxDP
+from dpviz.privacy.concentrated import pure_rho, rho_within
+from dpviz.privacy.loss import ApproxDP, RangeBounded
 from dpviz.session import accountant
 from dpviz.session.ledger import rows
 from dpviz.session.ledger.chain import CONVERTING, RESERVING
@@ -38,6 +38,27 @@ def test_a_smaller_reserve_holds_a_larger_rho(reserve: Any, rho: str) -> None:
     assert caps["rho"] == rho_within(1 - caps["shift"], budget.delta - caps["delta"]), "all of delta is spent once"
     assert accountant.from_json(budget.to_json()) == budget == accountant.budget(accountant.opened(budget))
     assert repr(budget) == repr(dv.Budget("1", "1e-6", "zcdp", reserve=reserve or "0.5"))
+
+
+def test_without_a_reserve_no_epsilon_is_kept_for_shifts_which_have_a_delta() -> None:
+    """(1, 0.000001) holds 487 answers of 1/100 then, and 486 with a thousandth of epsilon kept for nothing."""
+    budget = dv.Budget("1", "1e-6", "zcdp", reserve=0)
+    found = accountant.caps(budget)
+    assert found["rho"] == rho_within(Fraction(1), budget.delta) and found["delta"] == 0
+    assert [
+        int(rho / pure_rho(Fraction(1, 100))) for rho in (found["rho"], rho_within(1 - found["shift"], budget.delta))
+    ] == [
+        487,
+        486,
+    ]
+    shifting = RangeBounded(Fraction(1, 10), Fraction(1, 10**9), 3)
+    assert accountant.booked("zcdp", shifting)["shift"] > 0
+    with pytest.raises(BudgetExceeded) as refused:
+        accountant.charge(accountant.opened(budget), shifting)
+    assert refused.value.part == "delta"
+    assert accountant.booked("zcdp", RangeBounded(Fraction(1, 10), steps=3))["shift"] == 0
+    kept = {**accountant.opened(budget), "rho_cap": str(int(accountant.opened(budget)["rho_cap"]) // 2)}
+    assert accountant.follows("charter", {"budget": budget.to_json()}, {}, kept), "a cap that was fixed stays in force"
 
 
 def test_a_budget_that_names_none_is_written_as_before() -> None:
