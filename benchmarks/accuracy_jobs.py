@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 KEEPS = 401
@@ -29,6 +30,7 @@ def most(holds: Callable[[int], bool]) -> int:
 # ---------------------------------------------------------------- OpenDP
 
 
+@cache
 def opendp_sigma(epsilon: float, delta: float) -> float:
     """Of discrete Gaussian noise on one count that moves by 1."""
     import opendp.prelude as dp
@@ -44,7 +46,10 @@ def opendp_sigma(epsilon: float, delta: float) -> float:
 
 
 def opendp_threshold(epsilon: float, delta: float, keys: int) -> int:
-    """The least count that is shown with Laplace noise, of a user in this number of keys; shown above, not at it."""
+    """The least count that is shown with Laplace noise at this price, of a user in this number of keys.
+
+    The library states the delta of values above its threshold, and shows values at it, too: one more is what it states.
+    """
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -55,7 +60,7 @@ def opendp_threshold(epsilon: float, delta: float, keys: int) -> int:
         noisy = dp.m.make_laplace_threshold(domain, metric, scale=keys / epsilon, threshold=threshold)
         return bool(noisy.map((keys, keys, 1))[1] > delta)
 
-    return most(fails) + 1
+    return most(fails) + 2
 
 
 def opendp_gaussian_threshold(epsilon: float, delta: float, keys: int) -> int:
@@ -68,7 +73,9 @@ def opendp_gaussian_threshold(epsilon: float, delta: float, keys: int) -> int:
     metric = dp.l02inf_distance(dp.absolute_distance(T=dp.f64))
 
     def least(share: float) -> int:
-        def fails(scale: float, threshold: int) -> bool:
+        scale = keys**0.5 * opendp_sigma(epsilon, delta * share)
+
+        def fails(threshold: int) -> bool:
             noisy = dp.m.make_gaussian_threshold(domain, metric, scale=scale, threshold=threshold)
             try:
                 priced = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noisy), delta).map((keys, keys**0.5, 1.0))
@@ -76,12 +83,7 @@ def opendp_gaussian_threshold(epsilon: float, delta: float, keys: int) -> int:
                 return True
             return bool(priced[0] > epsilon)
 
-        low, high = 0.01, 100_000.0
-        for _ in range(24):
-            middle = (low * high) ** 0.5
-            fits = opendp_zcdp_epsilon(keys / middle**2 / 2, delta * share) <= epsilon
-            low, high = (low, middle) if fits else (middle, high)
-        return most(lambda threshold: fails(high, threshold)) + 1
+        return most(fails) + 2
 
     return min(least(share) for share in (0.5, 0.9))
 
