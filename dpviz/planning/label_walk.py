@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.exact import figures_up, text
-from dpviz.laws.product import Rounds, beta_for, column_error, largest_rho, naive_deviation, product_distance
+from dpviz.laws.product import Rounds, beta_for, column_error, naive_deviation, product_distance
 from dpviz.noise.bits import Bits, TeachingBits
 from dpviz.noise.product import Means, draw_rows, noisy_means
 from dpviz.noise.simulated import uniform
+from dpviz.privacy.renyi import rho_for
 from dpviz.sampling.reduction import Reduction, label_distance
 
 K = 3
@@ -115,7 +116,7 @@ def steps_off(crowd: int) -> dict[str, Any]:
         for label in range(2 * K + 1)
         if label != SPECIAL
     )
-    rho, right = largest_rho(*plan.inside), biases(plan.a)
+    rho, right = rho_for(*plan.inside), biases(plan.a)
     deviation = naive_deviation(2 * K, plan.rows, rho)
     drawn = np.array([p + column_error(p, plan.rows, deviation) for p in right.tolist()])  # below 1/2: pushed up
     truth, law = [float(p) for p in true_chances(plan.a)], label_law(drawn)
@@ -137,7 +138,7 @@ def walk(crowd: int, seed: int) -> dict[str, Any]:
     (400, 2, 8, 6)
     """
     plan, records = plan_for(crowd), people(crowd, seed)
-    sampler = BitSampler(largest_rho(*plan.inside))
+    sampler = BitSampler(rho_for(*plan.inside))
     found = plan.walk(records, sampler, TeachingBits(seed))
     looked = np.array(found.looked_at)
     tilted = np.exp(float(plan.epsilon) / 4 * (looked - looked.max()))

@@ -25,7 +25,7 @@ from dpviz.errors import ParameterError
 from dpviz.exact import down, figures_up, log_up, positive, rational, text, whole
 from dpviz.laws import bounded
 from dpviz.laws import sampling_curves as curves
-from dpviz.laws.product import largest_rho, theory_n
+from dpviz.laws.product import theory_n
 from dpviz.planning.bin_counts import bin_counts
 from dpviz.planning.fans import Fanned, Spot, key_of
 from dpviz.planning.grid import ticks
@@ -33,6 +33,7 @@ from dpviz.planning.label_walk import CROWDS, walks
 from dpviz.planning.projections import projections
 from dpviz.privacy.amplification import amplified
 from dpviz.privacy.loss import PureDP
+from dpviz.privacy.renyi import rho_for
 
 VERSION = 1
 DELTA = Fraction(1, 10**6)
@@ -303,7 +304,7 @@ def _ways(family: str, size: int, epsilon: Fraction) -> list[tuple[str, str, str
 
 @lru_cache(maxsize=64)
 def _rho(epsilon: Fraction) -> Fraction:
-    return largest_rho(epsilon, DELTA)
+    return rho_for(epsilon, DELTA)
 
 
 @lru_cache(maxsize=256)

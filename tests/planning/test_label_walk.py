@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpviz.laws.product import largest_rho, naive_deviation
+from dpviz.laws.product import naive_deviation
 from dpviz.noise.bits import TeachingBits
 from dpviz.planning import label_walk
 from dpviz.planning.label_walk import (
@@ -26,6 +26,7 @@ from dpviz.planning.label_walk import (
     true_chances,
     walk,
 )
+from dpviz.privacy.renyi import rho_for
 from dpviz.sampling.reduction import label_distance, label_of_bits
 from tests.sampling.every import law
 
@@ -35,7 +36,7 @@ def test_a_walk_is_the_draw_of_the_reduction_with_the_same_coins(crowd: int) -> 
     plan = plan_for(crowd)
     for seed in (1, 2):
         found, records = walk(crowd, seed), people(crowd, seed)
-        assert found["label"] == plan.draw(records, BitSampler(largest_rho(*plan.inside)), TeachingBits(seed))
+        assert found["label"] == plan.draw(records, BitSampler(rho_for(*plan.inside)), TeachingBits(seed))
         assert sum(found["people"]) == len(records) and found["people"][1] == found["people"][4] == 0
         assert all(a <= b for a, b in zip(found["looked"], found["people"], strict=True))
         assert found["rows"] == plan.rows and len(found["row"]) == len(found["shares"]) == 6
@@ -44,7 +45,7 @@ def test_a_walk_is_the_draw_of_the_reduction_with_the_same_coins(crowd: int) -> 
         for place, (hit, ones, share) in enumerate(zip(found["hit"], found["ones"], found["shares"], strict=True)):
             label = place + (place >= found["special"])
             assert 0 <= ones <= hit <= found["people"][label] - found["looked"][label]
-            assert abs(share - ones / plan.rows) < 7 * naive_deviation(6, plan.rows, largest_rho(*plan.inside))
+            assert abs(share - ones / plan.rows) < 7 * naive_deviation(6, plan.rows, rho_for(*plan.inside))
         tilted = [math.exp(float(plan.epsilon) / 4 * (count - max(found["looked"]))) for count in found["looked"]]
         assert found["chances"] == pytest.approx([one / sum(tilted) for one in tilted], rel=1e-3)
 
@@ -73,7 +74,7 @@ def test_the_bars_are_the_means_over_people_and_noise(crowd: int) -> None:
     """The chance of a 1 by an integral over the noise for every number of ones; noise for n rows, not for those that
     are left, would be refused."""
     plan, off = plan_for(crowd), steps_off(crowd)
-    rho = largest_rho(*plan.inside)
+    rho = rho_for(*plan.inside)
 
     def drawn(p: float, deviation: float) -> float:
         ones = np.arange(plan.rows + 1)
