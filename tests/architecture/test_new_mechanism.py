@@ -19,6 +19,7 @@ from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
 from tests.architecture import layers
+from tests.architecture.test_repetition import LENGTH, told
 from tests.mechanisms.samples import Samples
 from tools import new_mechanism, prose
 from tools.docstrings import faults
@@ -87,6 +88,11 @@ def test_the_skeleton_keeps_to_the_layers_and_to_the_form_of_docstrings(
     assert not [problem for _, target in imported if (problem := layers.judge("dpviz.mechanisms.staircase", target))]
     assert faults(made.Staircase, "Staircase") == faults(made.Staircase.bind, "Staircase.bind") == []
     assert prose.openings(path.parent) == []
+    own, package = told(path.read_text()), ROOT / "dpviz/mechanisms"
+    blocks = {tuple(own[start : start + LENGTH]) for start in range(len(own) - LENGTH + 1)}
+    for other in sorted(package.glob("*.py")):
+        lines = told(other.read_text())
+        assert not blocks & {tuple(lines[start : start + LENGTH]) for start in range(len(lines))}, other.name
 
 
 def said(call: Callable[[], Any]) -> str:
