@@ -30,6 +30,7 @@ from dpviz.model.ways import CALLED, Way, Ways
 from dpviz.model.words import RELEASED, Verbs
 from dpviz.planning.fans import Points, Spot
 from dpviz.planning.grid import epsilon_grid
+from dpviz.planning.limit_curve import limit_json
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.limits import Limits
@@ -133,6 +134,8 @@ class PlanSheet:
                 for name, offer in self.offered.items()
             ],
             **({"limits": now.limits} if now.limits else {}),
+            **({} if (limit := limit_json(self.question, self.unit)) is None else {"limit": limit}),
+            **({} if self.within is None else {"within": self._within_json(self.within)}),
             "measures": [measure.to_json(self.verbs, now.limited) for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],
             "beta": text(self.beta),
@@ -150,6 +153,10 @@ class PlanSheet:
             "python": python_call(self.question, self.mechanism, self.verbs, self._named_way(shared), self.within),
             **({} if self.way is None else {"way": self.way, "ways": self._ways_json(shared)}),
         }
+
+    def _within_json(self, within: Limits) -> dict[str, str]:
+        """The limits that the call names, as texts; of no limit an empty one."""
+        return {name: "" if value is None else str(value) for name, value in within.given.items()}
 
     def _shared(self, mechanism: Mechanism) -> Ways:
         """Every way at the price of this mechanism; none that cannot be counted for, whatever the price."""

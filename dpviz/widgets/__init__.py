@@ -17,9 +17,9 @@ goes through one `writer.py`, so a reply that names a token comes before any new
 `pulse` and, where the ledger moved, has the writer show it.
 
 `asking.py` passes further questions about a paid answer on, `quantile_lines.py` sends its quantiles, `combining.py`
-says what a second answer would gain, `saving.py` gives a long table in pieces, `drawing.py` draws further records,
-`lesson.py` shows public true counts beside a lesson's draws, and `carrying.py` is what a report carries of an answer to
-look-ups (`Answer.offline_look_ups`), so that its page answers by itself.
+says what a second answer would gain and what each limit saves, `saving.py` gives a long table in pieces, `drawing.py`
+draws further records, `lesson.py` shows public true counts beside a lesson's draws, and `carrying.py` is what a report
+carries of an answer to look-ups (`Answer.offline_look_ups`), so that its page answers by itself.
 """
 
 from __future__ import annotations

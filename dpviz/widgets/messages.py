@@ -30,6 +30,7 @@ _PLAN: dict[str, type | tuple[type, ...]] = {"question": dict, "mechanism": str,
 ASKS: Asks = {
     "plan": _PLAN,
     "after": _PLAN,
+    "limit": _PLAN,
     "release": {**_PLAN, "price": dict, "key": (str, type(None))},
     "cancel": {"token": str},
     "status": {},
@@ -56,9 +57,16 @@ LESSONS: Asks = {
 }
 """The further asks of the page of a teaching session: draws with their true counts, which are public."""
 _WAY: dict[str, type | tuple[type, ...]] = {"way": str}
-MAY: Asks = {"plan": {"among": str, **_WAY}, "after": _WAY, "release": _WAY, "lesson": _WAY}
-"""The optional parts of an ask: of how many look-ups a plan tells the error; and of a question that is asked by parts
-in which way its price is shared out."""
+_LIMIT: dict[str, type | tuple[type, ...]] = {"max_bins": str}
+MAY: Asks = {
+    "plan": {"among": str, **_WAY, **_LIMIT},
+    "after": {**_WAY, **_LIMIT},
+    "limit": _LIMIT,
+    "release": {**_WAY, **_LIMIT},
+    "lesson": {**_WAY, **_LIMIT},
+}
+"""The optional parts of an ask: of how many look-ups a plan tells the error; of a question that is asked by parts in
+which way its price is shared out; and in how many bins one unit counts, where that is not the unit's limit."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "what": ("stretch", "pair"),

@@ -13,6 +13,7 @@ from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question
 from dpviz.model.ways import Way, released
 from dpviz.planning.sheet import bins_json
+from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
@@ -153,6 +154,16 @@ def plan_of(session: Custody, question: Question, mechanism: Mechanism, way: str
     chosen = plan.taking(way) if way else plan
     released(chosen.bound)
     return chosen
+
+
+def within(question: Question, most: str) -> Question:
+    """The question with a limit on the bins of one unit, as a page writes it; that of the unit where it is empty."""
+    return question if not most else question.limited(Limits(max_bins=messages.count(most, "the number of bins")))
+
+
+def unlimited(question: Question) -> Question:
+    """The question within the limits of the unit, as it is on offer."""
+    return replace(question, limits=None)
 
 
 def order_of(plan: Plan, question: Question) -> tuple[Question, dict[str, Any]]:

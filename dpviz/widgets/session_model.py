@@ -35,7 +35,7 @@ from dpviz.widgets import messages, state
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
 from dpviz.widgets.lesson import Series, affordable
-from dpviz.widgets.offered import Offered, order_of, plan_of
+from dpviz.widgets.offered import Offered, order_of, plan_of, unlimited, within
 from dpviz.widgets.order import Order
 from dpviz.widgets.saving import Saving
 from dpviz.widgets.view import Program, json_text
@@ -99,6 +99,7 @@ class SessionModel(Follower):
                 "plan": self._on_plan,
                 "ask": self._on_ask,
                 "after": self._on_after,
+                "limit": self._on_limit,
                 "table": self._on_table,
                 "quantiles": self._on_quantiles,
                 "draw": self._on_draw,
@@ -223,11 +224,18 @@ class SessionModel(Follower):
         def apply() -> Body:
             self._plan, self._sheet = plan, sheet
             if not suggested:
-                self._offered.add(question)
+                self._offered.add(unlimited(question))
             self._show()
             return {"sheet": sheet}
 
         return apply
+
+    def _on_limit(self, args: Body) -> Callable[[], Body]:
+        """The curve of the limit, and the units over each, by a released profile. Asked once a reader opens it."""
+        from dpviz.widgets import combining
+
+        body = combining.limit_curve_of(self.session, self._planned(args)[2], self._kept)
+        return lambda: body
 
     def _on_after(self, args: Body) -> Callable[[], Body]:
         """The error of one bin together with an answer that is there. No sheet waits for it: the page asks once
@@ -246,6 +254,7 @@ class SessionModel(Follower):
         question, name = self._offered.asked(args["question"]), args["mechanism"]
         kind = named(name)
         said, others = kind.fitted(question) | args["parameters"], kind.in_place_of("epsilon")
+        question = within(question, args.get("max_bins", ""))
         if any(said.get(part) for part in others):  # the slider shows their total; moved, the total is what is asked
             given = mechanism(name, {**said, "epsilon": ""})
             total = state.price_of(plan_of(self.session, question, given))["epsilon"]
@@ -279,7 +288,7 @@ class SessionModel(Follower):
                 rule="a session draws one release at a time",
                 next_step="wait for it, or cancel it",
             )
-        self._offered.add(question)
+        self._offered.add(unlimited(question))
         asked, parts = order_of(plan, question)
         self._start(request, self.session.release_async(asked, made, **parts, key=args["key"]))
         return None
@@ -396,7 +405,7 @@ class SessionModel(Follower):
         public = self.session.public(question) if draws.truth is None else None
 
         def apply() -> Body:
-            self._offered.add(question)
+            self._offered.add(unlimited(question))
             self._series.add(draws, public, beta)
             self._put_on_show(draws[-1])
             self._show()

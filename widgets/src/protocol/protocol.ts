@@ -140,6 +140,10 @@ const readSheetShape = shape({
     suggested: maybe(flag),
     /** The limits of the unit, and which ends of intervals are open; of a row there is nothing to say. */
     limits: maybe(text),
+    /** The limit on the bins of one unit (empty for none), the number of bins, and the noun of one. */
+    limit: maybe(shape({ now: text, bins: whole, each: text })),
+    /** The limits of this plan that are not the unit's; empty for no limit. */
+    within: maybe(table(text)),
     /** Statements about the error, the most important first: the first two head the plan. */
     measures: list(readMeasure),
     betas: list(exact),
@@ -156,6 +160,14 @@ export const readAfter = shape({
     together: maybe(shape({ number: whole, errors: table(shape({ both: maybe(readBar), now: maybe(readBar) })) })),
 });
 export type After = ReturnType<typeof readAfter>;
+
+/** The first error under each limit on the bins of one unit, and the units over each, by a released profile; `key` is the plan's. */
+export const readLimit = shape({
+    key: text,
+    curve: list(shape({ most: whole, errors: table(maybe(readBar)) })),
+    over: maybe(shape({ number: text, rows: list(shape({ value: exact, low: maybe(exact), high: maybe(exact) })) })),
+});
+export type LimitCurve = ReturnType<typeof readLimit>;
 
 /** `number` is empty until it is charged, `waiting` what the charge waits for, `re` the message that ordered it. */
 export const readRunning = shape({

@@ -23,6 +23,8 @@ export interface Change {
     among?: string;
     /** How the price is shared out among parts; empty for the way that errs least. */
     way?: string;
+    /** In how many bins one unit counts; empty for the limit of the unit. */
+    max_bins?: string;
     /** The field that it was typed in, where that is none of these. */
     at?: string;
 }
@@ -33,10 +35,14 @@ export type Wanted = Required<Omit<Change, "at">>;
 /** Of how many look-ups at once a plan tells the error; empty where it tells of none. */
 export const amongOf = (sheet: Sheet | null): string => sheet?.measures.find((one) => one.many !== null)?.many ?? "";
 
+/** In how many bins one unit counts, where the plan names that; empty where the limit of the unit holds. */
+export const limitOf = (sheet: Sheet | null): string => sheet?.within?.get("max_bins") ?? "";
+
 /** The part of a plan that the kernel is sent. */
 export const planOf = (sheet: Sheet, point: Point): Record<string, unknown> => ({
     question: { id: sheet.question.id },
     mechanism: sheet.mechanism.name,
     parameters: { ...Object.fromEntries(sheet.mechanism.parameters), epsilon: point.epsilon },
     ...(sheet.way === null ? {} : { way: sheet.way }),
+    ...(limitOf(sheet) === "" ? {} : { max_bins: limitOf(sheet) }),
 });

@@ -7,12 +7,12 @@
 
 import { SUPERSEDED } from "../protocol/kernel";
 import type { Sheet } from "../protocol/protocol";
-import { amongOf, type Change, type Question, type Wanted } from "./plan";
+import { amongOf, limitOf, type Change, type Question, type Wanted } from "./plan";
 import { SheetStore } from "./sheet_store";
 
 export abstract class PlanStore extends SheetStore {
     planFault: string | null = null;
-    /** The field that was changed where a plan was refused: a parameter, `mechanism`, `way`, `epsilon`, `among`; empty where it was the question. */
+    /** The field that was changed where a plan was refused: a parameter, `mechanism`, `way`, `max_bins`, `epsilon`, `among`; empty where it was the question. */
     planFaultAt = "";
 
     /** The declarations that are open, by their forms: the plan on show is of another question. */
@@ -56,6 +56,11 @@ export abstract class PlanStore extends SheetStore {
         return this.#wanted?.way || this.sheet?.way || "";
     }
 
+    /** In how many bins one unit counts: asked for last, or on show; empty where there is no such limit. */
+    get maxBins(): string {
+        return this.#wanted?.max_bins || (this.sheet?.limit?.now ?? "");
+    }
+
     /** Of how many look-ups at once the plan tells the error, or was asked to; empty where it tells of none. */
     get among(): string {
         return this.#wanted?.among ?? amongOf(this.sheet);
@@ -78,13 +83,15 @@ export abstract class PlanStore extends SheetStore {
             parameters: Object.fromEntries(sheet.mechanism.parameters),
             among: amongOf(sheet),
             way: sheet.way ?? "",
+            max_bins: limitOf(sheet),
         };
         const mechanism = change.mechanism ?? before.mechanism;
         const other = mechanism !== before.mechanism;
         const parameters = { ...(other ? this.#staying(sheet, mechanism, before.parameters) : before.parameters), ...change.parameters };
         const anew = other || change.question !== undefined; // of another question or mechanism another way may be the best
-        const { question, among, way } = { ...before, ...(other ? { among: "" } : {}), ...(anew ? { way: "" } : {}), ...change };
-        this.#wanted = { question, mechanism, parameters, among, way };
+        const less = { ...(other ? { among: "" } : {}), ...(anew ? { way: "" } : {}), ...(change.question === undefined ? {} : { max_bins: "" }) };
+        const { question, among, way, max_bins } = { ...before, ...less, ...change };
+        this.#wanted = { question, mechanism, parameters, among, way, max_bins };
         this.touched = false;
         this.planFault = null;
         this.planFaultAt = this.#changed(change);
@@ -92,6 +99,7 @@ export abstract class PlanStore extends SheetStore {
         const asked = this.latest("planned", "plan", {
             ...(among === "" ? {} : { among }),
             ...(way === "" ? {} : { way }),
+            ...(max_bins === "" ? {} : { max_bins }),
             question,
             mechanism,
             parameters: { ...parameters, epsilon: this.fault === null ? this.typed : (this.point?.epsilon ?? "") },
@@ -119,11 +127,12 @@ export abstract class PlanStore extends SheetStore {
         return Object.fromEntries(stays.map(({ name }) => [name, parameters[name]!]));
     }
 
-    #changed({ question, mechanism, parameters, among, way, at }: Change): string {
+    #changed({ question, mechanism, parameters, among, way, max_bins, at }: Change): string {
         if (at !== undefined) return at;
         if (question !== undefined) return "";
         if (mechanism !== undefined) return "mechanism";
         if (way !== undefined) return "way";
+        if (max_bins !== undefined) return "max_bins";
         return Object.keys(parameters ?? {})[0] ?? (among === undefined ? "epsilon" : "among");
     }
 
@@ -133,8 +142,9 @@ export abstract class PlanStore extends SheetStore {
         const { sheet } = this;
         const was = sheet?.mechanism.parameters.get(field) ?? "";
         if (sheet === null || this.#wanted === null) return this.tell();
-        if (field === "among" && this.#wanted.among !== amongOf(sheet)) void this.plan({ among: amongOf(sheet) });
-        else if (field !== "among" && this.chosenOf(field) !== was) void this.plan({ parameters: { [field]: was } });
+        if (field === "max_bins" && this.#wanted.max_bins !== limitOf(sheet)) void this.plan({ max_bins: limitOf(sheet) });
+        else if (field === "among" && this.#wanted.among !== amongOf(sheet)) void this.plan({ among: amongOf(sheet) });
+        else if (field !== "among" && field !== "max_bins" && this.chosenOf(field) !== was) void this.plan({ parameters: { [field]: was } });
         else this.tell();
     }
 

@@ -4,6 +4,7 @@ import { budgetMeter } from "./budget_meter";
 import type { Component } from "../dom/component";
 import type { Mounted } from "../page/host";
 import { mechanismPicker } from "./mechanism_picker";
+import { limitBox } from "./limit_box";
 import { planPane } from "./plan_pane";
 import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
@@ -20,7 +21,7 @@ const of =
 export const components = (workbench: (store: SessionStore) => Component): Record<string, (id: string) => Mounted> => ({
     workbench: of(workbench),
     "mechanism-picker": of(mechanismPicker),
-    "plan-pane": of((store) => planPane(store)),
+    "plan-pane": of((store) => planPane(store, undefined, null, limitBox(store))),
     "release-pane": of((store) => orderPane(store)),
     "budget-meter": of(budgetMeter),
     "result-chart": of((store) => resultChart(resultOf(store))),

@@ -29,7 +29,7 @@ export interface PlanOptions {
 
 const DEFAULTS: PlanOptions = { title: "Plan", chip: "free · sees no data", brief: false };
 
-export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, within: Component | null = null): Component {
+export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, within: Component | null = null, limit: Component | null = null): Component {
     const titleId = newId();
     const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
     const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
@@ -90,6 +90,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         stats,
         several,
         limits,
+        limit?.element,
         after,
         slow,
         options.brief ? null : charts,
@@ -218,6 +219,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         const { point } = store;
         within?.draw();
         ways.draw();
+        limit?.draw();
         show(asking, (store.asking || store.sheet === null) && store.kernel.health === "busy");
         setAttribute(
             element,
@@ -234,7 +236,14 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         } else drawCharts(point);
     }
 
-    return { element, draw, close: stop };
+    return {
+        element,
+        draw,
+        close() {
+            stop();
+            limit?.close?.();
+        },
+    };
 }
 
 /** The error of one bin once this was paid for and read together with an earlier answer, where that is less. */

@@ -5,6 +5,7 @@ import type { Component } from "../dom/component";
 import { h, newId, setAttribute, setText, show } from "../dom/dom";
 import { isCounted } from "../stores/lesson_draws";
 import { mechanismPicker } from "./mechanism_picker";
+import { limitBox } from "./limit_box";
 import { planPane } from "./plan_pane";
 import { orderPane } from "./order_pane";
 import { resultChart, resultOf } from "./result_chart";
@@ -17,7 +18,7 @@ export function workbench(store: SessionStore, coverage: (store: SessionStore) =
     const still = h("span", { class: "dp-chip dp-free", hidden: true });
     const parts = [
         mechanismPicker(store),
-        planPane(store),
+        planPane(store, undefined, null, limitBox(store)),
         orderPane(store, true),
         budgetMeter(store),
         resultChart(resultOf(store)),
