@@ -146,14 +146,19 @@ class Gaussian:
         grown: Floats = at**2 * (self.v / 2)
         if not positive:
             return grown
-        at_most_zero = (1 + self.zero) / 2
+        # As logarithms: the moment itself exceeds the largest float where a narrow law meets a far count.
+        at_most_zero = math.log((1 + self.zero) / 2)
         if self.v <= NARROW**2:
             values = np.arange(1, int(40 * math.sqrt(self.v)) + 40)
             powers = np.multiply.outer(at, values) - values**2 / (2 * self.v)
-            return np.asarray(np.log(at_most_zero + self.zero * np.exp(powers).sum(-1)))
+            most = powers.max(-1)
+            above = math.log(self.zero) + most + np.log(np.exp(powers - most[..., None]).sum(-1))
+            return np.asarray(np.logaddexp(at_most_zero, above))
         edge, scale = np.abs(at) * math.sqrt(self.v / 2), math.sqrt(math.pi * self.v / 2) * self.zero
-        above = np.exp(grown) * np.maximum(0.0, 1 - scale * erfc(edge) * (1 - 1e-12))
-        found: Floats = np.log(at_most_zero + np.where(at > 0, above, scale * erfcx(edge)))
+        with np.errstate(divide="ignore"):
+            rising = grown + np.log(np.maximum(0.0, 1 - scale * erfc(edge) * (1 - 1e-12)))
+            falling = np.log(scale * erfcx(edge))
+        found: Floats = np.logaddexp(at_most_zero, np.where(at > 0, rising, falling))
         return found
 
     def _log(self, angle: Floats) -> Floats:

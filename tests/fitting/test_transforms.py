@@ -67,6 +67,16 @@ def test_moments_are_bounded_from_above_and_closely(variance: Fraction) -> None:
             assert bound <= exact + (0.5 / spread if variance >= 1 else at * at)
 
 
+@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(4), Fraction(20_000)])
+def test_a_moment_above_every_float_has_its_logarithm(variance: Fraction) -> None:
+    """As where the total of few noisy counts is far from 0: E exp(a Z+) is at most E exp(a Z) and its share below 0."""
+    made, at = Gaussian(DiscreteGaussian(variance)), np.array([[700.0, 5000.0, -700.0, -5000.0]])
+    whole, raised = made.log_moment(False, at)[0], made.log_moment(True, at)[0]
+    assert np.isfinite(raised).all() and (raised[:2] <= np.logaddexp(whole[:2], 0)).all()
+    assert (raised[:2] >= at[0, :2] + math.log(float(made.zero)) - 1 / (2 * float(variance)) - 1e-9).all()
+    assert raised[2:] == pytest.approx(math.log((1 + made.zero) / 2), abs=1e-4)
+
+
 def test_a_sum_of_wide_noises_errs_as_a_normal_number_does() -> None:
     for variance, count in ((10**8, 50), (10**12, 1), (10**12, 7)):
         found = NoiseSum.of([Term(DiscreteGaussian(Fraction(variance)), 1, count)]).radius(Fraction(1, 20))
