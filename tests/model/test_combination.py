@@ -30,6 +30,7 @@ from dpviz.model.release import Release
 from tests.model.whole_laws import bins, clamped, joint, misses, noise, release_of, table
 
 BETA = Fraction(1, 10)
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "again.md"
 RATES = (Fraction(1), Fraction(3, 2))
 DECAYS = tuple(Decay.exp(rate) for rate in RATES)
 
@@ -344,3 +345,24 @@ def test_a_tree_and_a_table_of_the_same_bins_are_averaged_too() -> None:
     assert width(both_) <= min(map(width, alone)) and both_.how in ("exact", "numerical")
     assert min(one.value for one in alone) <= both_.value <= max(one.value for one in alone)  # type: ignore[type-var,operator]
     assert len(dv.combine(tree, flat).to_frame()) == 2
+
+
+def missed_by_choice(precisions: Any) -> float:
+    """How often a 95 % interval misses where the buyer sees the truth and the first answer, whose error is normal, and
+    buys a second one of some precision or none, whichever misses more often; by the trapezoidal rule.
+    """
+    from scipy.special import ndtr, ndtri
+
+    reach, error = float(ndtri(0.975)), np.linspace(0, 9, 4001)
+    first, precision = error[:, None], np.asarray(precisions, dtype=float)[None]
+    ends = reach * np.sqrt(1 + precision), np.sqrt(precision)
+    bought = ndtr((first - ends[0]) / ends[1]) + ndtr((-ends[0] - first) / ends[1])
+    worst = np.maximum(bought.max(1), error > reach)
+    return float(np.trapezoid(worst * np.sqrt(2 / math.pi) * np.exp(-(error**2) / 2), error))
+
+
+def test_a_second_purchase_that_follows_from_the_first_makes_intervals_miss_as_often_as_the_page_says() -> None:
+    same, any_epsilon = missed_by_choice([1.0]), missed_by_choice(np.exp(np.linspace(-12, 8, 801)))
+    assert round(100 * same) == 8 and round(100 * any_epsilon) == 11
+    for text in (dv.combine.__doc__, HOW_TO.read_text(encoding="utf-8")):
+        assert text is not None and re.search(r"8\s+in\s+100", text) and re.search(r"11\s+where", text)
