@@ -15,6 +15,18 @@ NAMES: Final = ("max_bins", "max_per_bin", "max_records")
 """The limits, by name."""
 
 
+LARGEST: Final = 2**53 - 1
+"""The largest limit: ledgers keep limits as whole numbers that every reader of JSON holds."""
+
+
+def read_limit(value: object, name: str) -> int:
+    """Read one limit, or one fact of the same size."""
+    found = whole(value, name)
+    if found > LARGEST:
+        raise ParameterError.of(as_given(value), f"{name} must be below 2^53", "give the largest number that can occur")
+    return found
+
+
 class Declared(Enum):
     """Stands for a limit that is left out: that of the unit holds."""
 
@@ -71,7 +83,7 @@ class Limits:
         given = {"max_bins": max_bins, "max_per_bin": max_per_bin, "max_records": max_records}
         for name, value in given.items():
             open_ended = value is None and name != "max_per_bin"
-            kept = value if value is OF_UNIT or open_ended else whole(value, name)
+            kept = value if value is OF_UNIT or open_ended else read_limit(value, name)
             object.__setattr__(self, name, kept)
 
     @property

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from dpviz.boundary import protect_module, single_arguments
 from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
-from dpviz.privacy.limits import Limits, checked_limits
+from dpviz.privacy.limits import Limits, checked_limits, read_limit
 
 Relation = Literal["add-remove", "replace-one"]
 RELATIONS: tuple[Relation, ...] = ("add-remove", "replace-one")
@@ -122,7 +122,7 @@ class Unit:
         for name in ("max_bins", "max_per_bin", "max_records", *FACTS):
             if name != "max_per_bin" and getattr(self, name) is None:
                 continue
-            object.__setattr__(self, name, whole(getattr(self, name), name))
+            object.__setattr__(self, name, read_limit(getattr(self, name), name))
         if self.is_row and self.max_records is not None:
             raise UnitError.of(
                 f"max_records={self.max_records}",

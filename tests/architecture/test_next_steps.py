@@ -278,6 +278,18 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         lambda _: dv.Unit("row", relation="replace-one", n=40),
     ),
     ("40", "leave n out", lambda _: dv.Unit("row", n=40), lambda _: dv.Unit("row")),
+    (
+        "9007199254740992",
+        "largest number",
+        lambda _: dv.Unit("user", max_bins=2**53),
+        lambda _: dv.Unit("user", max_bins=99),
+    ),
+    (
+        "100000000000000000",
+        "largest number",
+        lambda _: dv.Limits(max_records=10**17),
+        lambda _: dv.Limits(max_records=99),
+    ),
     ("max_bins=2", "name the user column", lambda _: dv.Unit("row", max_bins=2), lambda _: dv.Unit("user", max_bins=2)),
     (
         "many",
