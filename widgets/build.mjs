@@ -50,14 +50,14 @@ const brought = readFileSync(join(here, "src", "page", "built_in_views.ts"), "ut
 const kinds = views.map((name) => [name, brought.includes(`"../views/${name}"`) ? "program" : "bundle"]);
 writeFileSync(join(process.argv[2] ?? out, "views.json"), `${JSON.stringify(Object.fromEntries(kinds))}\n`);
 
-/** The modules that a report's program lends to views, by their names in `shared.ts`. */
+/** The modules that a program lends to views, by their names in `shared.ts`. */
 const LENT = new Map(
     [...readFileSync(join(here, "src", "page", "shared.ts"), "utf8").matchAll(/^import \* as (\w+) from "(.+)";$/gm)].map(
         ([, name, path]) => [path.startsWith(".") ? join(here, "src", "page", `${path}.ts`) : path, name],
     ),
 );
 
-LENT.set(join(here, "src", "answers", "asking.ts"), "asking"); // a report has nobody to ask: `no_asking.ts` is lent
+LENT.set(join(here, "src", "answers", "asking.ts"), "asking"); // which program lends which, its call of `lend` says
 
 /** What a report's program has already is not bundled once more with a view. */
 const lent = {

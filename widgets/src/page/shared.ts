@@ -1,7 +1,7 @@
-/** The tools that a report's program lends to the views that it carries: they bring none of it along (`build.mjs`). */
+/** The tools that a program lends to the views that come as bundles: they bring none of it along (`build.mjs`). */
 
 import * as scale from "d3-scale";
-import * as asking from "../answers/no_asking";
+import type * as noAsking from "../answers/no_asking";
 import * as frame from "../charts/frame";
 import * as columns from "../protocol/columns";
 import * as dom from "../dom/dom";
@@ -13,17 +13,20 @@ import * as saving from "../answers/saving";
 import * as table from "../dom/table";
 import * as words from "../wording/words";
 
-(globalThis as unknown as Record<symbol, unknown>)[Symbol.for("dpviz.shared.1")] = {
-    scale: { scaleLinear: scale.scaleLinear },
-    asking,
-    frame,
-    columns,
-    dom,
-    exact,
-    perf,
-    protocol,
-    readers,
-    saving,
-    table,
-    words,
-};
+/** Lend the tools. A notebook lends what asks its kernel; a report, which has none, what asks nobody. */
+export function lend(asking: typeof noAsking): void {
+    (globalThis as unknown as Record<symbol, unknown>)[Symbol.for("dpviz.shared.1")] = {
+        scale: { scaleLinear: scale.scaleLinear },
+        asking,
+        frame,
+        columns,
+        dom,
+        exact,
+        perf,
+        protocol,
+        readers,
+        saving,
+        table,
+        words,
+    };
+}

@@ -1,6 +1,7 @@
 /** The releases of a report, as they were paid for, and its plan sheets, still alive. */
 
-import "../page/shared";
+import * as noAsking from "../answers/no_asking";
+import { lend } from "../page/shared";
 import { offline } from "../offline/carried";
 import { copy, h, save, setText } from "../dom/dom";
 import { compare, exactly } from "../numbers/exact";
@@ -17,6 +18,8 @@ import { mount } from "../page/root";
 import { SessionStore } from "../stores/session_store";
 import { dataTable } from "../dom/table";
 import { costsDelta, kindOf, often, same, shown } from "../wording/words";
+
+lend(noAsking);
 
 function live(component: (store: SessionStore) => ReturnType<typeof planPane>, store: SessionStore): HTMLElement {
     const place = h("div", {});
