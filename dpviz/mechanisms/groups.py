@@ -95,7 +95,7 @@ class Groups(Around):
     def revision(self) -> int:  # type: ignore[override]
         """The calibration of Gaussian noise has moved once more, and that of thresholds with a delta twice."""
         given = self.inner.parameters()
-        if given.get("base") == GAUSSIAN:
+        if self._moves_add_up:
             return 4
         return 5 if given.get("delta") and not self.inner.names_items else 3
 
@@ -105,6 +105,12 @@ class Groups(Around):
     name: ClassVar[str] = "Groups"
     about: ClassVar[str] = "Another mechanism for each part of the data."
     delta_text: ClassVar[str] = "The mechanism that answers each part needs δ."
+
+    @property
+    def _moves_add_up(self) -> bool:
+        """Whether one unit's moves of Gaussian counts in all parts are priced as one; behind thresholds they are not,
+        and the price is shared out."""
+        return self.inner.parameters().get("base") == GAUSSIAN and not self.inner.cuts
 
     def parameters(self) -> dict[str, str]:
         return {"way": self.way, "mechanism": self.inner.name, **self.inner.parameters()}
@@ -166,7 +172,7 @@ class Groups(Around):
         few = touched(by, unit)
         if self.way == "zcdp":
             return self._concentrated(first, by, unit, epsilon, delta)
-        gaussian = given.get("base") == GAUSSIAN
+        gaussian = self._moves_add_up
         if self.way == "sequence":
             if gaussian:
                 return self._gaussian(first, unit, unit).bind(first, unit)

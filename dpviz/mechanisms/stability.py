@@ -127,6 +127,7 @@ class Stability(Parameters):
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
     delta_text: ClassVar[str] = "Stability needs δ: a bin that one unit alone makes may show."
     first_choice: ClassVar[int] = 4
+    cuts: ClassVar[bool] = True
     revision: ClassVar[int] = 4
 
     epsilon: Exact = parameter(reads=Epsilon())

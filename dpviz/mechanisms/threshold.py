@@ -98,6 +98,7 @@ class Threshold(PureOrNot):
     about: ClassVar[str] = "Shows what reaches a threshold: counts or sums over a huge domain. Pure, or with a δ."
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
+    cuts: ClassVar[bool] = True
     moved_revision: ClassVar[int] = 4
 
     epsilon: Exact = parameter(reads=Epsilon())

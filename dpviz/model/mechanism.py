@@ -329,6 +329,7 @@ class Mechanism(ParameterTexts, WidgetDefaults, Protocol):
     delta_text: ClassVar[str]
     names_items: ClassVar[bool]
     draws_records: ClassVar[bool]
+    cuts: ClassVar[bool]
 
     @property
     def python(self) -> str:

@@ -282,6 +282,9 @@ class ParameterFacts:
     draws_records: ClassVar[bool] = False
     """Whether it answers questions for records, and no others."""
 
+    cuts: ClassVar[bool] = False
+    """Whether its delta pays for a threshold of keys that are not empty: then no rho alone is its price."""
+
     first_choice: ClassVar[int] = 0
     """How soon a widget takes it to open with, where nobody has chosen: 1 before 2. 0: not at all."""
 

@@ -107,7 +107,17 @@ UNITS = {
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("most", [None, 1, 2])
-@pytest.mark.parametrize("mechanism", [LISTS, dv.Dense("3"), dv.Stability("3", "1e-5")], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LISTS,
+        dv.Dense("3"),
+        dv.Stability("3", "1e-5"),
+        dv.Stability("3", "1e-5", base="gaussian"),
+        dv.Threshold("3", "1e-5", base="gaussian"),
+    ],
+    ids=repr,
+)
 def test_every_way_costs_what_was_asked_at_most_and_follows_from_its_parts(
     unit: dv.Unit, most: int | None, mechanism: Any
 ) -> None:
