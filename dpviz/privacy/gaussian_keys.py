@@ -13,7 +13,8 @@ P(S) - e^epsilon Q(S), and the three make P larger or Q smaller on the best S. S
 its largest i and j and by the k of its smallest.
 
 The two deltas are shared: m keys that are all new cost d_m, and keys that are all common delta_m, but not both. Where
-a limit on all records leaves a choice of moves, splits are not enumerated, and
+a limit on all records leaves a choice of moves, and where noise is so narrow that a Rényi order alone proves its price,
+splits are not enumerated, and
 
     delta + 1 - product of (1 - tau(c)) over the keys of one side and (1 - tau(0)) over those of the other
 
@@ -82,9 +83,10 @@ class KeyMoves:
 
     @property
     def shifts(self) -> Shifts:
-        """The same as moves of counts."""
-        if len(self.moved) == 1:
-            each, keys = self.moved[0]
+        """The same as moves of counts. A limit on all records leaves more moves than the fullest keys, even where no
+        rest is left: none of them is below all others, entry by entry."""
+        if self.box is not None:
+            keys, _, each = self.box
             return Shifts.box(keys, each)
         return Shifts.within(sum(many * move**2 for move, many in self.moved), max(self.moved)[0])
 
@@ -230,7 +232,7 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
             threshold = _least_from(start, lambda t: costs_at_most(keys, noise.variance, t, epsilon, delta))
             return _made(keys, noise.variance, threshold, delta)
     variance = calibrate(shifts, epsilon, APART * delta).variance
-    threshold = _least_shown(keys, variance, (1 - APART) * delta)
+    threshold = _least_shown(keys, variance, (1 - APART) * delta, apart=True)
     while costs_at_most(keys, variance, threshold - 1, epsilon, delta):
         threshold -= 1
     return _made(keys, variance, threshold, delta)
@@ -250,11 +252,16 @@ def _any_shown(filled: Filled, variance: Fraction, threshold: int) -> Fraction:
     return 1 - exp_bounds(kept, PRECISION)[0]
 
 
-def _least_shown(keys: KeyMoves, variance: Fraction, delta: Fraction) -> int:
-    """The least threshold at which a key that one unit alone has is shown with a chance of at most delta."""
+def _least_shown(keys: KeyMoves, variance: Fraction, delta: Fraction, *, apart: bool = False) -> int:
+    """The least threshold at which a key that one unit alone has is shown with a chance of at most delta.
+
+    apart  whether that chance is charged beside the noise: then the keys of the other side count, too, as many as any
+           unit has, and as if they held nothing
+    """
     ways = keys.own
-    if keys.replaced and keys.box is None:
-        ways = tuple((*way, (0, sum(many for _, many in way))) for way in ways)
+    if apart and keys.replaced:
+        most = max(sum(many for _, many in way) for way in ways)
+        ways = tuple((*way, (0, most)) for way in ways)
 
     def holds(threshold: int) -> bool:
         def shows(count: int, precision: int) -> Enclosure:

@@ -17,6 +17,7 @@ from dpviz.laws.gaussian import gaussian_tail
 from dpviz.mechanisms.gaussian_keys import key_moves
 from dpviz.model.question import Question
 from dpviz.privacy import gaussian_keys
+from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.gaussian_keys import KeyMoves, calibrate_keys, costs_at_most
 from tests.soak.amounts import part
 
@@ -26,6 +27,7 @@ NEAR = 1e-7
 """Relative distance at which a delta is told from the worst one: floats add up to it within 1e-9."""
 
 KEYS = Question.of(dv.Domain.keys(column="x"))
+MILLIONTH = Fraction(1, 10**6)
 
 
 def shown_law(count: int, variance: float, threshold: int, top: int) -> Floats:
@@ -213,6 +215,59 @@ def test_under_a_limit_on_all_records_no_neighbours_differ_by_more_than_is_charg
     assert 0 < worst <= float(delta)
     lower = worst_of(moves, float(found.variance), found.threshold - 4 * each, float(epsilon))
     assert lower > float(delta)
+
+
+def limits(draw: random.Random) -> dv.Unit:
+    keys, each = draw.randint(1, 12), draw.choice([1, 2, 3, 5, 9])
+    return dv.Unit(
+        "user", relation=draw.choice(["add-remove", "replace-one"]), max_bins=keys, max_per_bin=each,
+        max_records=draw.choice([None, each, draw.randint(1, keys * each)]),
+    )  # fmt: skip
+
+
+def test_fullest_keys_are_the_worst_move_only_where_no_unit_may_spread_its_records() -> None:
+    """As for counts: of three records in three keys at most, 3 in one and 1 in each are two moves."""
+    draw = random.Random(4)
+    spread = 0
+    for _ in range(200):
+        unit, bins = limits(draw), draw.randint(1, 30)
+        moved = key_moves(Question.of(dv.Domain.integers(0, bins - 1, column="x")), unit).shifts
+        counts = Shifts.of(unit, bins)
+        assert moved.squared >= counts.squared
+        if not counts.each:
+            spread += 1
+            assert not moved.each and (not moved.worst or moved.entries >= counts.entries)
+    assert spread > 30
+    three = dv.Unit("user", max_bins=3, max_per_bin=3, max_records=3)
+    assert key_moves(KEYS, three).shifts == Shifts.within(9, 3) != Shifts.box(1, 3)
+
+
+def test_beside_the_noise_keys_of_both_sides_are_charged() -> None:
+    """One side as full as it gets, and as many keys of the other as any unit has, which hold nothing."""
+    draw, apart = random.Random(9), 0
+    for _ in range(part(400, 60)):
+        unit = limits(draw)
+        if unit.relation == "add-remove":
+            continue
+        epsilon, delta = (
+            draw.choice([Fraction(3), Fraction(12), Fraction(20)]),
+            draw.choice([Fraction(1, 5), MILLIONTH]),
+        )
+        keys = key_moves(KEYS, unit)
+        found = calibrate_keys(keys, epsilon, delta)
+        if costs_at_most(keys, found.variance, found.threshold, epsilon, delta):
+            continue  # the two share delta
+        apart += 1
+        most = max(sum(many for _, many in way) for way in keys.own)
+        for way in keys.own:
+            hidden = [(amount, many) for amount, many in (*way, (0, most))]
+            logs = [many * math.log1p(-tail(found.variance, found.threshold - amount)) for amount, many in hidden]
+            assert -math.expm1(sum(logs)) <= float(gaussian_keys.APART * delta) * (1 + NEAR)
+    assert apart > 10
+
+
+def tail(variance: Fraction, least: int) -> float:
+    return float(gaussian_tail(variance, least)[1])
 
 
 # ---------------------------------------------------------------- thresholds
