@@ -127,14 +127,24 @@ def reach_for(rate: Fraction, delta: Fraction, moved: Filled, filled: tuple[Fill
     return reach
 
 
+CONVEX: Final = 2
+"""Up to this epsilon the rho of a pure answer is convex in it."""
+
+
 def steps_behind(moved: Filled, rate: Fraction, delta: Fraction, *, truncated: bool) -> ApproxZCDP:
     """The rho of geometric noise behind a threshold, beside the delta of that threshold.
 
     Without truncation it is that of the noise, on keys that are common. Truncated noise on one key is pure, of rate
-    times move, but where it leaves the range of the other, which the delta is for. The rho of pure noise is convex in
-    the move and 0 at 0, so full moves and one rest are the worst.
+    times move, but where it leaves the range of the other, which the delta is for. With x for rate times move that is
+    x tanh(x / 2), which is 0 at 0 and convex while (x / 2) tanh(x / 2) <= 1: up to x = 2 full moves and one rest are
+    the worst. Beyond, two moves of middle size may cost more, and each step of a move is charged as in a full one:
+    tanh(x / 2) grows.
     """
     if truncated:
+        far = max(move for move, _ in moved)
+        if rate * far > CONVEX:
+            whole = Fraction(sum(many * move for move, many in moved), far)
+            return ApproxZCDP(whole * pure_rho(rate * far), delta)
         return ApproxZCDP(sum((many * pure_rho(rate * move) for move, many in moved), Fraction(0)), delta)
     return ApproxZCDP(geometric_rho((rate, move, many) for move, many in moved), delta)
 

@@ -276,6 +276,23 @@ def test_truncated_noise_books_no_less_rho_than_the_values_that_both_neighbours_
         assert worst > float(Fraction(rate) * move) ** 2 / 8
 
 
+def test_no_way_to_spread_one_units_moves_costs_more_rho_than_is_booked() -> None:
+    """At rate 3/2 moves of 2 and 2 are worth 5.43; 3 and 1, full and rest, are worth 5.35."""
+    for far, total in itertools.product((2, 3, 4, 5), (3, 4, 5, 7, 8)):
+        full, rest = divmod(total, far)
+        moved = tuple((move, many) for move, many in ((far, full), (rest, 1)) if move and many)
+        for rate in (Fraction(1, 10), Fraction(2, far), Fraction(1), Fraction(3, 2), Fraction(3)):
+            rho = steps_behind(moved, rate, Fraction(1, 10), truncated=True).rho
+            ways = itertools.combinations_with_replacement(range(far + 1), total)
+            assert max(sum(pure_rho(rate * k) for k in way) for way in ways if sum(way) == total) <= rho
+            assert rho <= pure_rho(rate * far) * Fraction(total, far)
+            if rate * far <= 2 or not rest:
+                assert rho == sum(many * pure_rho(rate * move) for move, many in moved)
+    three, rate = ((3, 1), (1, 1)), Fraction(3, 2)
+    full_and_rest = sum(many * pure_rho(rate * move) for move, many in three)
+    assert full_and_rest < 2 * pure_rho(2 * rate) < steps_behind(three, rate, Fraction(1, 10), truncated=True).rho
+
+
 def test_a_zcdp_budget_books_the_noise_of_each_key_and_not_the_whole_price() -> None:
     keys = Question.of(dv.Domain.keys(column="x"))
     for made, known in (
