@@ -44,6 +44,7 @@ class Around:
     repriced: ClassVar[tuple[Repricing, ...]] = ()
     names_items: ClassVar[bool] = False
     draws_records: ClassVar[bool] = False
+    cuts: ClassVar[bool] = False
     first_choice: ClassVar[int] = 0
 
     @classmethod
