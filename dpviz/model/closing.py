@@ -309,12 +309,14 @@ class ClosedCounts:
 
         Users in j bins count in min(j, c) of them, so w B + sum (j - w min(j, c)) N_j is that number for any w. The
         weight follows from the laws. Where the limit may have been chosen with the profile it is 1, for then the noise
-        of the profile must stand in for each limit by a sum that is known beforehand.
+        of the profile must stand in for each limit by a sum that is known beforehand. It is 1, too, where the profile
+        counts the users over a limit alone: those of no class lose nothing, and only B itself counts them as they are.
         """
         classes = self._classes()
         if any(fewest != most for fewest, most in classes) or sum(self._bins(query)) != self.size:
             return None
-        weight = self._weight(query) if self.order != "profile first" else WHOLE
+        weighed = self.over is None and self.order != "profile first"
+        weight = self._weight(query) if weighed else WHOLE
         parts = [(range(at, at + 1), j - weight * min(j, self.kept)) for at, (j, _) in enumerate(classes)]
         return Query(tuple(query.times(weight))), Query.of(*parts)
 

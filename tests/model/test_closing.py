@@ -184,6 +184,33 @@ def test_the_total_of_what_was_bought_together_is_estimated_by_both_with_the_lea
     assert abs((value - found.low) - (found.high - value)) < 1
 
 
+@pytest.mark.parametrize("order", ["together", "counts first", "profile first"])
+@pytest.mark.parametrize("over", [False, True])
+def test_each_user_adds_its_number_of_bins_to_the_total_whether_a_class_holds_it_or_not(over: bool, order: Any) -> None:
+    """By the definition: w times the bins that count, and the weight of the class of the user, if there is one. Users
+    in no class of a profile over a limit are counted by the counts alone, so no w but 1 is right there."""
+    weights, stated = set(), 0
+    for kept, bins in itertools.combinations(range(1, 5), 2):
+        for epsilon in ("1/5", "2"):
+            lesson = dv.teaching(stays(40, bins), 1, Unit("user", max_bins=kept))
+            asked = PROFILE(months(bins), over=kept) if over else PROFILE(months(bins))
+            draw = lesson.draw(months(bins), dv.Dense(1, clamp=False), over=(asked, dv.Dense(epsilon, clamp=False)))
+            assert draw.profile is not None
+            ends = ClosedCounts(draw.asking, draw.profile.asking, order)
+            found = ends.total(Query.of((range(bins), 1)))
+            if found is None:
+                assert over and kept < bins - 1, "only a class of users in unlike numbers of bins gives no total"
+                continue
+            (weight,) = {one for _, one in found[0].parts}
+            classes = {points[0]: one for points, one in found[1].parts}
+            for touched in range(1, bins + 1):
+                place = touched - 1 if not over else 0 if touched > kept else -1
+                assert weight * min(touched, kept) + classes.get(place, 0) == touched
+            stated += 1
+            weights.add(weight)
+    assert stated >= 6 and (weights == {1}) == (over or order == "profile first")
+
+
 def test_a_limit_that_is_chosen_by_the_profile_is_allowed_for_and_the_convolution_is_not() -> None:
     """Somebody who sees the noise of the profile takes the limit whose end it misses most. Three bins, limits 1 and 2.
 
