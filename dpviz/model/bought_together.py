@@ -13,7 +13,7 @@ from dpviz.exact import text
 from dpviz.model import answers
 from dpviz.model.answers import Answer
 from dpviz.model.question import Question, canonical
-from dpviz.model.terms import Terms, price_json
+from dpviz.model.terms import Terms, price_from_json, price_json
 from dpviz.privacy.composition import basic
 from dpviz.privacy.concentrated import pure_rho
 from dpviz.privacy.conversion import to_approx
@@ -157,6 +157,33 @@ def price_together(counts: Guarantee, profile: Guarantee) -> Guarantee:
         exact=exact if counts.exact or profile.exact else "",
         zcdp_steps=steps,
     )
+
+
+def entry_price_from_json(data: Mapping[str, Any], profile: Terms) -> Guarantee:
+    """Read the price of the entry that paid for a profile and its counts.
+
+    Parameters
+    ----------
+    data : dict
+        The saved form.
+    profile : Terms
+        The promises of the profile.
+
+    Returns
+    -------
+    Guarantee
+        The price of both.
+
+    Raises
+    ------
+    ReleaseFormat
+        If the answer is no profile, or costs more by itself than both.
+    """
+    price = price_from_json(data, profile.unit)
+    both, alone = to_approx(price.loss), to_approx(profile.price.loss)
+    if profile.question.aggregate.profiled is None or both.epsilon < alone.epsilon or both.delta < alone.delta:
+        raise ReleaseFormat.damaged("a saved profile states the price of both answers", "another price")
+    return price
 
 
 def _asked(price: Guarantee) -> Fraction:

@@ -35,7 +35,7 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.ordered import OrderedAskable
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import table
-from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used
+from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used, price_json
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 FORMAT = "dpviz.release"
 VERSION = 3
-"""The latest format: of a release with a profile that was bought with it. Others have the one before."""
+"""The latest format: of counts and a profile that were bought together, and of each. Others have the one before."""
 
 WITHOUT_PROFILE = 2
 
@@ -964,7 +964,7 @@ class Release(OrderedAskable):
             return {**self.written, "answer": self.answer.to_json()}
         return {
             "format": FORMAT,
-            "version": WITHOUT_PROFILE if self.bought is None else VERSION,
+            "version": VERSION if self._with_profile else WITHOUT_PROFILE,
             "dataset": self.dataset,
             "number": self.number,
             **({} if self.use is None else {"use": self.use}),
@@ -976,6 +976,7 @@ class Release(OrderedAskable):
             "teaching": self.teaching,
             "answer": self.answer.to_json(),
             **({} if self.bought is None else {"profile": self.bought.to_json(self.terms.price)}),
+            **({} if self.entry_price is None else {"together": price_json(self.entry_price)}),
         }
 
     def to_bytes(self) -> bytes:

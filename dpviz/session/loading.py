@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -155,7 +156,10 @@ def _as_given(stored: dict[str, Any], release: Release) -> dict[str, Any]:
     part = release.question.part
     if "profile" in stored and release.question.aggregate.profiled is not None:
         profile = from_bytes(with_checksum(stored)).profile
-        return stored if profile is None else profile.to_json()
+        if profile is None:
+            return stored
+        # the first files of a profile do not say the price of its entry
+        return (profile if release.entry_price is not None else replace(profile, entry_price=None)).to_json()
     if part is None or stored["answer"].get("kind") == release.answer.kind:
         return stored
     answers = list(from_bytes(with_checksum(stored)).groups.values())

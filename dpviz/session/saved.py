@@ -14,7 +14,7 @@ from dpviz.exact import LONGEST
 from dpviz.mechanisms import OPENINGS, mechanism
 from dpviz.model import answers, binary
 from dpviz.model.answers import Answer, Packed
-from dpviz.model.bought_together import BoughtProfile
+from dpviz.model.bought_together import BoughtProfile, entry_price_from_json
 from dpviz.model.error import BETAS, ErrorModel
 from dpviz.model.identity import release_key
 from dpviz.model.laws import law_from_json
@@ -55,7 +55,7 @@ def from_bytes(content: bytes, origin: str = SESSION) -> Release:
 
 def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Packed | None, origin: str) -> Release:
     """A release of format 2 holds what was promised; for one of format 1 its mechanism is bound again. One of format 3
-    holds a profile besides."""
+    holds a profile besides, or is one, and then holds the price of its entry."""
     from dpviz.model.release import VERSION, Release
 
     answer = _answer(body["answer"], packed)
@@ -67,9 +67,12 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
     if not terms.accepts(answer):
         size = terms.question.domain.size_text
         raise ReleaseFormat.damaged(f"the answer of a saved release is one that was promised, for {size}", answer.kind)
-    bought = BoughtProfile.from_json(body["profile"], terms) if body["version"] == VERSION else None
-    if bought is None and "profile" in body:
-        raise ReleaseFormat.damaged("a release of this format has no profile of its own", "one that has")
+    together = [part for part in ("profile", "together") if part in body]
+    if len(together) != (body["version"] == VERSION):
+        rule = "a release of format 3, and no other, has a profile of its own or the price of its entry"
+        raise ReleaseFormat.damaged(rule, " and ".join(together) or "neither")
+    bought = BoughtProfile.from_json(body["profile"], terms) if "profile" in body else None
+    entry_price = entry_price_from_json(body["together"], terms) if "together" in body else None
     texts = [body[name] for name in ("randomness", "dataset", "key")]
     numbers = [body["number"], body.get("use"), body["teaching"]]
     whole = all(value is None or (isinstance(value, int) and not isinstance(value, bool)) for value in numbers)
@@ -95,6 +98,7 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
         origin=origin,
         uses=uses,
         bought=bought,
+        entry_price=entry_price,
     )
 
 

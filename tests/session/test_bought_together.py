@@ -206,6 +206,45 @@ def test_a_report_counts_the_price_once(tmp_path: Path) -> None:
     assert pages.data(dv.report([release], tmp_path / "y.html"))["totals"]["epsilon"] == "1"
 
 
+def test_a_saved_profile_says_the_price_of_its_entry_and_is_paid_for_once(tmp_path: Path) -> None:
+    """Read from a file, with and without its ledger: else a report would add the profile's own price to the entry's, or
+    state that alone as the total, and refuse to find the profile in the ledger that made it."""
+    held = session(tmp_path)
+    release = bought(held)
+    profile = release.profile
+    assert profile is not None
+    for name in ("p.json", "p.dpviz"):
+        profile.save(tmp_path / name)
+        for ledger in (None, held):
+            read = dv.load(tmp_path / name, ledger=ledger)
+            assert read == profile and read.guarantee.epsilon == 1 and "together" in read.price_text
+            assert release.closed_by(read).sum() == release.closed_by().sum()
+            for items in ([read], [release, read], [read, release]):
+                said = pages.data(dv.report(items, tmp_path / "x.html"))  # type: ignore[arg-type]
+                assert said["totals"]["epsilon"] == "1"
+        dv.report([release, read], tmp_path / "y.html", ledger=held)  # type: ignore[list-item]
+    body = json.loads(profile.to_bytes())["release"]
+    less, other = body["guarantee"], json.loads(release.to_bytes())["release"]
+    alterations = [
+        {**body, "version": 2},
+        {**body, "together": json.loads(held.release(MONTHS, dv.Dense("1/100")).to_bytes())["release"]["guarantee"]},
+        {**body, "profile": other["profile"]},
+        {**{name: part for name, part in other.items() if name != "profile"}, "together": body["together"]},
+        {name: part for name, part in body.items() if name != "together"},
+    ]
+    for altered in alterations:
+        (tmp_path / "z.json").write_bytes(with_checksum(altered))
+        with pytest.raises(ReleaseFormat):
+            dv.load(tmp_path / "z.json")
+    (tmp_path / "z.json").write_bytes(with_checksum({**body, "together": less}))
+    assert dv.load(tmp_path / "z.json").origin == "unchecked"
+    with pytest.raises(ReleaseFormat, match="together"):
+        dv.load(tmp_path / "z.json", ledger=held)
+    first = {name: part for name, part in body.items() if name != "together"} | {"version": 2}
+    (tmp_path / "z.json").write_bytes(with_checksum(first))
+    assert dv.load(tmp_path / "z.json", ledger=held).values == profile.values, "as the first files of profiles were"
+
+
 # ---------------------------------------------------------------- refusals
 
 
