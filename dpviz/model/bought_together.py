@@ -19,7 +19,7 @@ from dpviz.privacy.concentrated import pure_rho
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.loss import ZCDP, PureDP
+from dpviz.privacy.loss import ZCDP, ApproxDP, ApproxZCDP, PureDP, RangeBounded
 
 if TYPE_CHECKING:
     from dpviz.model.mechanism import Bound, Mechanism
@@ -144,10 +144,13 @@ def price_together(counts: Guarantee, profile: Guarantee) -> Guarantee:
     Notes
     -----
     One unit moves the counts and the profile at once, and the noises are independent, so the losses of both add up. A
-    rho adds up as well; of a pure answer it is that of its noise, or of its epsilon where that is less.
+    rho adds up as well; of a pure answer it is that of its noise, or of its epsilon where that is less. So do deltas
+    besides a rho (Bun, Steinke 2016, Lemma 8.2).
     """
-    rhos = _rho(counts), _rho(profile)
-    steps = None if None in rhos else ZCDP(sum((rho for rho in rhos if rho is not None), Fraction(0)))
+    parts = [_concentrated(price) for price in (counts, profile)]
+    known = [part for part in parts if part is not None]
+    rho, delta = sum((part.rho for part in known), Fraction(0)), sum((part.delta for part in known), Fraction(0))
+    steps = None if len(known) < len(parts) else ApproxZCDP(rho, delta) if delta else ZCDP(rho)
     exact = " + ".join(one.exact or text(to_approx(one.loss).epsilon) for one in (counts, profile))
     return Guarantee(
         loss=basic(one.loss for one in (counts, profile)),
@@ -190,13 +193,17 @@ def _asked(price: Guarantee) -> Fraction:
     return to_approx(price.loss).epsilon if price.requested is None else price.requested
 
 
-def _rho(price: Guarantee) -> Fraction | None:
-    """The rho of one of both; None where it has a delta besides."""
-    steps = price.zcdp_steps.rho if isinstance(price.zcdp_steps, ZCDP) else None
-    if not isinstance(price.loss, PureDP):
-        return steps
-    least = pure_rho(payable(to_approx(price.loss)).epsilon)
-    return least if steps is None else min(steps, least)
+def _concentrated(price: Guarantee) -> ApproxZCDP | None:
+    """The rho of one of both and the delta besides, as a budget books them; None where it books range-bounded steps."""
+    steps = price.zcdp_steps
+    if isinstance(steps, RangeBounded) or not isinstance(price.loss, PureDP | ApproxDP):
+        return None
+    loss = payable(to_approx(price.loss))
+    whole = ApproxZCDP(pure_rho(loss.epsilon), loss.delta)
+    if isinstance(steps, ZCDP) and not isinstance(price.loss, PureDP):
+        return ApproxZCDP(steps.rho, Fraction(0))  # the delta of Gaussian noise comes from its rho, and is no part of it
+    found = ApproxZCDP(steps.rho, Fraction(0)) if isinstance(steps, ZCDP) else steps
+    return whole if found is None or whole.rho <= found.rho else found
 
 
 def purchase_json(question: Question, mechanism: Mechanism) -> dict[str, Any]:

@@ -82,7 +82,9 @@ def test_the_price_is_the_worst_ratio_over_all_neighbours_of_both_answers(relati
 def test_a_zcdp_budget_pays_the_sum_of_what_both_cost_alone(tmp_path: Path) -> None:
     for number, (counts, over) in enumerate(
         [(dv.Dense("1/2"), dv.Dense("1/10")), (dv.Dense("1/2", **GAUSSIAN), dv.Dense("1/10")),
-         (dv.Dense("1/2", **GAUSSIAN), dv.Tree("1/10", **GAUSSIAN))]
+         (dv.Dense("1/2", **GAUSSIAN), dv.Tree("1/10", **GAUSSIAN)),
+         (dv.Stability("1", "1e-6"), dv.Dense("1")), (dv.Stability("1", "1e-6", "gaussian"), dv.Dense("1")),
+         (dv.Stability("1", "1e-6"), dv.Dense("1", **GAUSSIAN))]
     ):  # fmt: skip
         held = []
         for place in ("together", "apart"):
@@ -91,7 +93,10 @@ def test_a_zcdp_budget_pays_the_sum_of_what_both_cost_alone(tmp_path: Path) -> N
         release = held[0].release(MONTHS, counts, over=over)
         held[1].release(MONTHS, counts)
         held[1].release(Question.contribution_profile(MONTHS), over)
-        assert held[0].remaining.parts["rho"] == held[1].remaining.parts["rho"] < held[0].remaining.caps["rho"]
+        assert held[0].remaining.parts == held[1].remaining.parts
+        assert held[0].remaining.parts["rho"] < held[0].remaining.caps["rho"]
+        spent = held[0].remaining.caps["delta"] - held[0].remaining.parts["delta"]
+        assert (spent > 0) == isinstance(counts, dv.Stability)
         assert held[0].ledger.verify() and release.profile is not None
         assert price_together(release.terms.price, release.bought.terms.price) == release.guarantee  # type: ignore[union-attr]
 
