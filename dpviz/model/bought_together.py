@@ -201,7 +201,8 @@ def _concentrated(price: Guarantee) -> ApproxZCDP | None:
     loss = payable(to_approx(price.loss))
     whole = ApproxZCDP(pure_rho(loss.epsilon), loss.delta)
     if isinstance(steps, ZCDP) and not isinstance(price.loss, PureDP):
-        return ApproxZCDP(steps.rho, Fraction(0))  # the delta of Gaussian noise comes from its rho, and is no part of it
+        # the delta of Gaussian noise follows from its rho, and is no part of it
+        return ApproxZCDP(steps.rho, Fraction(0))
     found = ApproxZCDP(steps.rho, Fraction(0)) if isinstance(steps, ZCDP) else steps
     return whole if found is None or whole.rho <= found.rho else found
 

@@ -58,6 +58,7 @@ DIFFERENCE: Final = Bias("the value is that of what was counted within the limit
 SHARE: Final = Bias("the value is the share of what was counted within the limit")
 
 CHOSEN_BIAS: Final = "biased where the limit was chosen with the profile"
+LATER_BIAS: Final = "biased where the profile was chosen by the counts, as weights follow from it"
 
 ASKED: Final = "The value estimates the number that was asked, from counts and profile."
 
@@ -368,6 +369,7 @@ class ClosedCounts:
         """The mean error of such a sum of both."""
         words = [one.bias.words for one in self.errors(counts, classes) if one.bias != UNBIASED]
         words += [CHOSEN_BIAS] if self.order == "profile first" else []
+        words += [LATER_BIAS] if self.order == "counts first" and self.over is None else []
         return Bias("; ".join(dict.fromkeys(words))) if words else UNBIASED
 
     def all_ends(

@@ -211,6 +211,29 @@ def test_each_user_adds_its_number_of_bins_to_the_total_whether_a_class_holds_it
     assert stated >= 6 and (weights == {1}) == (over or order == "profile first")
 
 
+def test_a_total_is_not_called_unbiased_where_its_weight_may_follow_from_a_look_at_the_counts() -> None:
+    """Somebody buys a precise profile where the noise of the counts was above 0, and a rough one else: the weight of
+    that noise is then w1 or w2, and its mean (w1 - w2) E[max(Z, 0)]. Of one class the weight is 1, and the mean 0."""
+    noise = geometric(0.5, 400)
+    total = np.convolve(noise, noise)
+    above_0 = float((total * np.maximum(np.arange(-800, 801), 0)).sum())
+    for over in (False, True):
+        weights = []
+        for epsilon in ("1/5", "4"):
+            lesson = dv.teaching(stays(40, 2), 1, Unit("user", max_bins=1))
+            asked = PROFILE(months(2), over=1) if over else PROFILE(months(2))
+            made = dv.Dense(epsilon, clamp=False)
+            draw = lesson.draw(months(2), dv.Dense("1/2", clamp=False), over=(asked, made))
+            assert draw.profile is not None
+            ends = ClosedCounts(draw.asking, draw.profile.asking, "counts first")
+            found = ends.total(Query.of((range(2), 1)))
+            assert found is not None
+            weights.append(float(found[0].parts[0][1]))
+            bias = ends.ends(Query.of((range(2), 1)), Fraction(1, 20)).bias
+            assert ("chosen by the counts" in bias.words) != over
+        assert (abs(weights[1] - weights[0]) * above_0 > 0.5) != over
+
+
 def test_a_limit_that_is_chosen_by_the_profile_is_allowed_for_and_the_convolution_is_not() -> None:
     """Somebody who sees the noise of the profile takes the limit whose end it misses most. Three bins, limits 1 and 2.
 
