@@ -120,7 +120,7 @@ def test_in_a_report_both_work_without_a_kernel_dark_and_on_320_pixels(browser: 
     crowd = explorer.get_by_role("slider", name="People on average")
     crowd.focus()
     crowd.press("Home")
-    expect(explorer).to_contain_text("With 400 people on average the label that is drawn is off by 0.318")
+    expect(explorer).to_contain_text("With 400 people on average the label that is drawn is off by 0.262")
     explorer.get_by_text("Table", exact=True).click()
     labels = explorer.get_by_role("region", name="Labels drawn by bits")
     expect(labels.get_by_role("row")).to_have_count(8)
