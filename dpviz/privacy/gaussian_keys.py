@@ -100,6 +100,11 @@ class KeyMoves:
         return (keys, min(own, keys), each) if amount == each else None
 
 
+LEAST_SHARED: Final = Fraction(1, 1 << PRECISION // 2)
+"""A delta below this is not shared between new and common keys: tails of so few digits do not prove it, however high
+the threshold."""
+
+
 @dataclass(frozen=True)
 class KeyNoise:
     """Gaussian noise behind a threshold, as a price pays for it.
@@ -225,7 +230,7 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
     (71, 13.37)
     """
     shifts = keys.shifts
-    if keys.box is not None:
+    if keys.box is not None and delta >= LEAST_SHARED:
         noise = calibrate(shifts, epsilon, SHARE * delta)
         if noise.rule == "exact":
             start = _least_shown(keys, noise.variance, delta)

@@ -344,3 +344,12 @@ def test_noise_is_chosen_before_the_threshold_and_both_are_kept() -> None:
         moved, Fraction(1), Fraction(1, 10**6)
     )
     assert gaussian_keys.SHARE < 1
+
+
+@pytest.mark.parametrize("delta", ["1e-25", "1e-28", "1e-30", "1e-100", "1e-190"])
+@pytest.mark.parametrize("epsilon", ["1", "333.3"])
+def test_a_delta_of_few_digits_is_calibrated_too(epsilon: str, delta: str) -> None:
+    """A search for a threshold that tails of some precision never prove would not end."""
+    one = KeyMoves(((1, 1),), (((1, 1),),), False)
+    found = calibrate_keys(one, Fraction(epsilon), Fraction(delta))
+    assert 0 < found.chance <= Fraction(delta) and found.threshold > 1
