@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from dpviz.boundary import as_given, one_word, protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, whole
-from dpviz.model.aggregate import noun_of_bins
+from dpviz.model.aggregate import UnitProfile, noun_of_bins
 from dpviz.model.answers import Reading
 from dpviz.model.asking import Subject
 from dpviz.model.between import between
@@ -216,15 +216,18 @@ def _users(bound: Bound, profile: Release | Sequence[int]) -> tuple[Sequence[Fra
                 "give users in 1, 2, … bins",
             )
         return [Fraction(whole(users, "users", least=0)) for users in profile], None
-    subject = getattr(profile, "asking", None)
-    if subject is None:
+    from dpviz.model.release import Release
+
+    if not isinstance(profile, Release):
         raise ParameterError.of(
             as_given(profile), "a profile is a release, or a list of numbers", "give what session.release returns"
         )
+    subject = profile.asking
     asked = subject.reading.question
     check_about(bound.question, bound.unit, asked, subject.reading.unit)
     check_classes(subject.answer)
-    if asked.domain.size != size or asked.aggregate.over is not None:
+    kept = asked.aggregate
+    if asked.domain.size != size or not isinstance(kept, UnitProfile) or kept.over is not None:
         raise ParameterError.of(
             asked.text,
             "limits are compared by a profile of all numbers of bins",

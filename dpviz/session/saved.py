@@ -69,7 +69,7 @@ def _from_json(body: dict[str, Any], written: bytes | dict[str, Any], packed: Pa
         raise ReleaseFormat.damaged(f"the answer of a saved release is one that was promised, for {size}", answer.kind)
     together = [part for part in ("profile", "together") if part in body]
     if len(together) != (body["version"] == VERSION):
-        rule = "a release of format 3, and no other, has a profile of its own or the price of its entry"
+        rule = "a release of the latest format, and no other, has a profile or the price of its entry"
         raise ReleaseFormat.damaged(rule, " and ".join(together) or "neither")
     bought = BoughtProfile.from_json(body["profile"], terms) if "profile" in body else None
     entry_price = entry_price_from_json(body["together"], terms) if "together" in body else None
