@@ -15,7 +15,7 @@ import dpviz as dv
 from dpviz.errors import ReleaseFormat
 from dpviz.mechanisms.dense import Dense
 from dpviz.model.question import Question, canonical
-from dpviz.model.release import Release
+from dpviz.model.release import VERSION, Release
 from dpviz.privacy.unit import Unit
 from dpviz.session.saved import from_bytes
 
@@ -99,4 +99,4 @@ def test_parts_that_disagree_are_refused(name: str) -> None:
 
 def test_a_newer_format_asks_for_an_update() -> None:
     with pytest.raises(ReleaseFormat, match="update dpviz"):
-        from_bytes(altered(released(), lambda body: body.update(version=3)))
+        from_bytes(altered(released(), lambda body: body.update(version=VERSION + 1)))
