@@ -33,7 +33,7 @@ NAMES = [
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """What the command needs of the tree."""
+    """Copy the files that the command reads."""
     (tmp_path / "tests/mechanisms").mkdir(parents=True)
     (tmp_path / "dpviz/mechanisms").mkdir(parents=True)
     (tmp_path / new_mechanism.CATALOGUE).write_text(mechanisms.CATALOGUE.read_text())

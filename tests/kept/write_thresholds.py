@@ -31,7 +31,7 @@ ASKED = [
 ]
 
 GAUSSIAN = [dv.Stability("2", "1e-6", base="gaussian"), dv.Threshold("1", "1e-6", base="gaussian")]
-"""What the last of these ledgers holds besides."""
+"""The last of these ledgers holds these answers besides."""
 
 
 def opened(path: Path) -> dv.Session:

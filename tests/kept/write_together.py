@@ -31,7 +31,7 @@ def opened(path: Path) -> dv.Session:
 
 
 def shown(release: dv.Release) -> dict[str, Any]:
-    """What a release says of itself, of its profile, and of both."""
+    """Return the statements of a release: its own, those of its profile, and those of both."""
     profile = release.profile
     assert profile is not None
     ends = release.closed_by().to_frame()

@@ -49,7 +49,7 @@ UNITS = {
 
 
 def neighbours(chance: random.Random) -> Iterator[Held]:
-    """How far any pair moves the number of bins, over all that the others' records may leave there."""
+    """The largest move of the number of bins by any pair, whatever the records of others leave there."""
     from tests.prices.searchers import Held, epsilon_of, separate, sums, to_approx, told
 
     found = sums(chance, keys=True)

@@ -34,7 +34,7 @@ from dpviz.privacy.grid import payable
 RECORD = Path(__file__).parent / "recorded.json"
 RECORDED = json.loads(RECORD.read_text())
 ENOUGH = 25
-"""So many cases of each mechanism, those that are refused apart."""
+"""The number of cases of each mechanism, without those that are refused."""
 
 EPSILONS = ("0.001", "0.1", "1/7", "0.5", "1", "2", "5", "40")
 BETAS = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 100))
