@@ -484,7 +484,8 @@ class Closed:
     `release.closed_by(profile)` makes it. It is free. With a limit of c bins, a user in j of K bins loses j - c of them
     where that is above 0, and in a set of s bins at most min(j - c, s). So the number asked of a set is at most the
     counted one and the sum of these weights over the users in j bins; for all bins it is their sum exactly. Both
-    answers bring noise of their own, and the levels add up: half of each side's for the counts, half for the profile.
+    answers bring noise of their own. Bought together, the law of the sum of both noises holds; bought one after the
+    other, the levels add up: half of each side's for the counts, half for the profile.
 
     Where the profile was bought first, or where nobody knows, the limit may have been chosen with it: then the
     profile's half is shared by all limits that could have been chosen.

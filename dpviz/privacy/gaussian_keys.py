@@ -105,6 +105,11 @@ LEAST_SHARED: Final = Fraction(1, 1 << PRECISION // 2)
 the threshold."""
 
 
+MOST_SPLITS: Final = 200
+"""For replaced units of more keys delta is halved: each number of gone keys meets each number of new ones, and a plan
+is to come within a second."""
+
+
 @dataclass(frozen=True)
 class KeyNoise:
     """Gaussian noise behind a threshold, as a price pays for it.
@@ -221,7 +226,8 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
     Notes
     -----
     The variance is the one that `discrete_gaussian.calibrate` finds for nearly all of delta on common keys, and the
-    threshold the least that is proved with it. Where nothing is shared, each takes half of delta.
+    threshold the least that is proved with it. Where nothing is shared, each takes half of delta: under a limit on all
+    records, for replaced units of many keys, and below the delta that tails of limited precision prove.
 
     Examples
     --------
@@ -230,7 +236,8 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
     (71, 13.37)
     """
     shifts = keys.shifts
-    if keys.box is not None and delta >= LEAST_SHARED:
+    shared = keys.box is not None and not (keys.replaced and keys.box[1] > MOST_SPLITS)
+    if shared and delta >= LEAST_SHARED:
         noise = calibrate(shifts, epsilon, SHARE * delta)
         if noise.rule == "exact":
             start = _least_shown(keys, noise.variance, delta)
@@ -238,7 +245,7 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
             return _made(keys, noise.variance, threshold, delta)
     variance = calibrate(shifts, epsilon, APART * delta).variance
     threshold = _least_shown(keys, variance, (1 - APART) * delta, apart=True)
-    while costs_at_most(keys, variance, threshold - 1, epsilon, delta):
+    while shared and costs_at_most(keys, variance, threshold - 1, epsilon, delta):
         threshold -= 1
     return _made(keys, variance, threshold, delta)
 
