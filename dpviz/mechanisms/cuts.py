@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.laws.first_guesses import reach_near, threshold_near
+from dpviz.laws.search import least
 from dpviz.mechanisms.gaussian import GAUSSIAN
 from dpviz.mechanisms.moves import Moves, moved_keys, own_keys
-from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.threshold import Cut, least_passing
 from dpviz.model.parameters import Parameters, Probability, parameter
 from dpviz.model.question import Question

@@ -13,10 +13,10 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, counted, log_up, text
 from dpviz.laws import bounded
+from dpviz.laws.search import least
 from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, Record
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.records import BoundedLaw, PaddedBoundedLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, Probability, parameter

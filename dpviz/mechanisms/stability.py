@@ -16,6 +16,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import Decay, exp_bounds
 from dpviz.laws import tables
+from dpviz.laws.search import least
 from dpviz.mechanisms.count_noise import (
     CAP,
     GAMMA,
@@ -33,7 +34,6 @@ from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import moved_keys, own_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
-from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter

@@ -35,6 +35,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, floor_to, log1p_bounds, place
 from dpviz.laws.first_guesses import gaussian_near
 from dpviz.laws.gaussian import gaussian_tail
+from dpviz.laws.search import least
 from dpviz.privacy.discrete_gaussian import Shifts, calibrate, certain, rho_of, surely_fails
 from dpviz.privacy.grid import DELTA_STEP
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
@@ -241,12 +242,15 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
         noise = calibrate(shifts, epsilon, SHARE * delta)
         if noise.rule == "exact":
             start = _least_shown(keys, noise.variance, delta)
-            threshold = _least_from(start, lambda t: costs_at_most(keys, noise.variance, t, epsilon, delta))
+            threshold = least(lambda t: costs_at_most(keys, noise.variance, t, epsilon, delta), start=start)
             return _made(keys, noise.variance, threshold, delta)
     variance = calibrate(shifts, epsilon, APART * delta).variance
     threshold = _least_shown(keys, variance, (1 - APART) * delta, apart=True)
-    while shared and costs_at_most(keys, variance, threshold - 1, epsilon, delta):
-        threshold -= 1
+    if shared:  # proved together, they may do with less
+        apart = threshold
+        threshold = least(
+            lambda t: t >= apart or costs_at_most(keys, variance, t, epsilon, delta), start=1, near=apart - 1
+        )
     return _made(keys, variance, threshold, delta)
 
 
@@ -283,17 +287,7 @@ def _least_shown(keys: KeyMoves, variance: Fraction, delta: Fraction, *, apart: 
 
     most = max(sum(many for _, many in way) for way in ways)
     near = gaussian_near(max(keys.moved)[0], variance, delta / most)
-    return _least_from(1, holds, near)
-
-
-def _least_from(start: int, holds: Callable[[int], bool], near: int = 0) -> int:
-    """The least whole number from `start` on that holds, where all above one that holds do."""
-    high, reach = max(start, near), 1
-    while not holds(high):
-        start, high, reach = high + 1, high + reach, 2 * reach
-    while high > start and holds(high - 1):
-        high -= 1
-    return high
+    return least(holds, start=1, near=near)
 
 
 protect_module(vars())

@@ -17,8 +17,8 @@ import dpviz as dv
 from dpviz.errors import DpvizError
 from dpviz.exact import exp_bounds
 from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws.search import least
 from dpviz.mechanisms import REGISTRY, Compact
-from dpviz.model.laws.count_noise import least
 from dpviz.model.mechanism import Mechanism
 from dpviz.planning.comparison_sheet import ComparisonSheet
 from dpviz.planning.composition_sheet import CompositionSheet

@@ -6,8 +6,10 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -366,3 +368,27 @@ def test_replaced_units_of_many_keys_are_calibrated_without_all_their_splits(mon
         unit = dv.Unit("who", relation="replace-one", max_bins=many)
         found = calibrate_keys(key_moves(keys, unit), *prices)
         assert most.threshold < found.threshold and 0 < found.chance <= Fraction(1, 2 * 10**6)
+
+
+def test_a_threshold_is_found_in_few_steps_at_any_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replaced units prove a threshold far above the first guess where epsilon is small: at (1e-9, 1e-6) a walk to it,
+    one number after the other, took hours."""
+    tried: list[int] = []
+    one = gaussian_keys.costs_at_most
+
+    def counted(*asked: Any) -> bool:
+        tried.append(asked[2])
+        assert len(tried) <= 80
+        return one(*asked)
+
+    monkeypatch.setattr(gaussian_keys, "costs_at_most", counted)
+    chance, found = random.Random(11), 0
+    for epsilon in ("1e-9", "1e-6", "1/1000", "1/7", "10", "333.3"):
+        for delta in ("1e-30", "1e-12", "1e-6", "1/7"):
+            keys, replaced, each = chance.choice((1, 2, 5, 10)), chance.random() < 0.6, chance.choice((1, 7))
+            moved = KeyMoves(((each, keys * (2 if replaced else 1)),), (((each, keys),),), replaced)
+            tried.clear()
+            calibrate_keys.cache_clear()
+            with suppress(dv.DpvizError):
+                found += calibrate_keys(moved, Fraction(epsilon), Fraction(delta)).threshold > 0
+    assert found > 15

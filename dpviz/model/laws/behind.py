@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
 from dpviz.laws.geometric import float_rate
-from dpviz.model.laws.count_noise import least
+from dpviz.laws.search import least
 from dpviz.model.laws.threshold import Cut
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -16,7 +16,7 @@ from dpviz.fitting.bands import largest_gap
 from dpviz.fitting.noises import Noise, Term
 from dpviz.fitting.running_shares import NoiseOfBins
 from dpviz.fitting.sums import NoiseSum, Quantile
-from dpviz.model.laws.count_noise import least
+from dpviz.laws.search import least
 from dpviz.model.linear import Ends, Kind, LinearError
 from dpviz.model.sum_errors import SumError, quantile
 

@@ -11,12 +11,12 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, text, whole
 from dpviz.laws.geometric import TwoSidedGeometric, short_bounds
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Buckets, Reading
 from dpviz.model.answers.buckets import Places
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.look_ups import LookUpSum, if_few
 from dpviz.model.laws.threshold import Cut, without_floors
 from dpviz.model.linear import LinearError, Query

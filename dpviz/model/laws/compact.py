@@ -14,11 +14,12 @@ from dpviz.boundary import protect_module
 from dpviz.exact import whole
 from dpviz.laws import geometric
 from dpviz.laws.geometric import TwoSidedGeometric
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, CompactTable, Reading
 from dpviz.model.domain import bins_text
 from dpviz.model.error import ErrorModel, ErrorValue, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside, least
+from dpviz.model.laws.count_noise import FiniteLaw, NoiseLaw, inside
 from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.model.sum_errors import WorstError

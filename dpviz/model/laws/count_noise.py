@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
@@ -18,6 +18,7 @@ from dpviz.laws.clamped import Clamped
 from dpviz.laws.finite import FastSampleLaw
 from dpviz.laws.gaussian import DiscreteGaussian, gaussian_tail
 from dpviz.laws.geometric import TwoSidedGeometric, above_bounds
+from dpviz.laws.search import least
 from dpviz.laws.truncated import TruncatedGeometric
 from dpviz.model.laws.base import Stored
 from dpviz.model.linear import Query, length
@@ -354,22 +355,6 @@ def inside(count: int, limit: int | None) -> tuple[int, int]:
     """A hypothetical true count moved to the public limit, and by how much: an error is that much larger."""
     moved = count if limit is None else min(count, limit)
     return moved, count - moved
-
-
-def least(holds: Callable[[int], bool], start: int = 0, near: int = 0) -> int:
-    """The least whole number from `start` on that holds, where all above one that holds do; quick if `near` is near."""
-    low = high = max(start, near)
-    reach = 1
-    if holds(high):
-        while high > start and holds(low := max(start, high - reach)):
-            high, reach = low, 2 * reach
-    else:
-        while not holds(high := low + reach):
-            low, reach = high, 2 * reach
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 protect_module(vars())

@@ -14,10 +14,11 @@ from dpviz.boundary import protect_module
 from dpviz.exact import counted, whole
 from dpviz.fitting.noises import law_of, refuse_noise
 from dpviz.laws.finite import FastSampleLaw
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Reading, Table
 from dpviz.model.error import ErrorModel, ErrorValue, How, mean
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import BinNoise, GaussianNoise, NoiseLaw, inside, least
+from dpviz.model.laws.count_noise import BinNoise, GaussianNoise, NoiseLaw, inside
 from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit

@@ -11,9 +11,9 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
 from dpviz.laws.geometric import TwoSidedGeometric, quantiles
+from dpviz.laws.search import least
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import least
 from dpviz.model.measures import Measure
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit

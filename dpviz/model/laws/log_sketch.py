@@ -13,12 +13,12 @@ from dpviz.exact import Decay, ceil_to, text, whole
 from dpviz.laws.alp import Tails
 from dpviz.laws.alp_readers import tails
 from dpviz.laws.geometric import above_bounds, float_rate
+from dpviz.laws.search import least
 from dpviz.model.answers.log_sketch import LogErrors, LogPlan
 from dpviz.model.answers.sketch import PARTS, SketchPlan
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, stored
 from dpviz.model.laws.behind import Behind
-from dpviz.model.laws.count_noise import least
 from dpviz.model.laws.planned import PlannedError, PlannedLaw
 from dpviz.model.laws.threshold import without_floors
 from dpviz.model.measures import LOOK_UPS, Measure

@@ -13,10 +13,11 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, whole
 from dpviz.laws import geometric
 from dpviz.laws.keep_heavy import OneBin
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import clamped_sum, least
+from dpviz.model.laws.count_noise import clamped_sum
 from dpviz.model.laws.stability import hidden_below
 from dpviz.model.linear import CountRange, LinearError, Query
 from dpviz.model.question import Question

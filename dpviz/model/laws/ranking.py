@@ -16,10 +16,10 @@ from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, counted, decide, directed, exp_bounds, from_mpfr, log_bounds, log_up, whole
 from dpviz.laws import geometric
 from dpviz.laws.overtaking import least_distance
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Ranked, Reading
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import StoredLaw, stored
-from dpviz.model.laws.count_noise import least
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.measures import Measure, all_values, any_value, at_worst, ordinal, to_be_listed
 from dpviz.model.question import Question

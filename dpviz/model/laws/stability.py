@@ -13,10 +13,11 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Enclosure, decide, log1p_bounds, whole
 from dpviz.laws.geometric import EXACTLY, PRECISION
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.laws.base import Clamp, StoredLaw, stored
-from dpviz.model.laws.count_noise import GaussianNoise, NoiseLaw, TruncatedNoise, inside, least
+from dpviz.model.laws.count_noise import GaussianNoise, NoiseLaw, TruncatedNoise, inside
 from dpviz.model.linear import AllKeys, LinearError, Query, length
 from dpviz.model.question import Question
 from dpviz.model.words import shown

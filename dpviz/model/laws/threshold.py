@@ -15,10 +15,11 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.exact import Decay, Enclosure, whole
 from dpviz.laws.geometric import PRECISION, above_bounds
+from dpviz.laws.search import least
 from dpviz.model.answers import Answer, Reading, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
 from dpviz.model.laws.base import Clamp, Stored, StoredLaw, stored
-from dpviz.model.laws.count_noise import GaussianNoise, NoiseLaw, least
+from dpviz.model.laws.count_noise import GaussianNoise, NoiseLaw
 from dpviz.model.laws.stability import (
     GaussianStabilityLaw,
     OccupiedLaw,
