@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,11 @@ LONGEST = 60 * 60
 programs take their share it is more, at most twice as much: waiting for a processor is no fault of a suite."""
 
 PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p", "no:cacheprovider")
+
+STOPPED = "stopped"
+
+FRAME = re.compile(r'/(tests/[\w/]+\.py)", line \d+ in (test_\w+)')
+"""A line of a stack that is a test."""
 
 TOGETHER = ("--numprocesses=2", "--dist=worksteal")
 """Two processes, each with half of the files, so that a file's fixtures are made once; who is done first helps out."""
@@ -110,8 +116,17 @@ def obey(command: Sequence[str], stream: TextIO, started: float) -> bool:
             except subprocess.TimeoutExpired:
                 continue
         os.killpg(process.pid, signal.SIGKILL)
-        print(f"stopped after {time.monotonic() - started:.0f} s, as long as the suite may take", file=stream)
+        print(f"\n{STOPPED} after {time.monotonic() - started:.0f} s, as long as the suite may take", file=stream)
         return False
+
+
+def at_work(log: str) -> list[str]:
+    """Return the tests that a stopped suite was at for minutes, by the stacks that pytest wrote of them.
+
+    >>> at_work('  File "/a/tests/noise/test_bits.py", line 12 in test_it\\n  File "/b/python.py", line 1 in call')
+    ['tests/noise/test_bits.py::test_it']
+    """
+    return sorted({f"{file}::{test}" for file, test in FRAME.findall(log)})
 
 
 def run(name: str) -> Outcome:
@@ -122,7 +137,10 @@ def run(name: str) -> Outcome:
         passed = all(obey(command, stream, started) for command in SUITES[name])
     text = log.read_text()
     print(f"\n{'=' * 30} {name} {'=' * 30}\n{text}", flush=True)
-    return Outcome(name, passed, time.monotonic() - started, text.strip().rpartition("\n")[2])
+    last = text.strip().rpartition("\n")[2]
+    if last.startswith(STOPPED) and (tests := at_work(text)):
+        last = f"{last}; for minutes at {', '.join(tests)}"
+    return Outcome(name, passed, time.monotonic() - started, last)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

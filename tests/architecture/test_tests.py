@@ -221,3 +221,18 @@ def test_suites_know_nothing_of_what_this_machine_remembers_of_ledgers(monkeypat
     """A checkout in another folder, or an earlier run in this one, has begun the ledgers of the same lessons."""
     monkeypatch.setenv("XDG_STATE_HOME", "/somebody/else")
     assert Path(suites.environment()["XDG_STATE_HOME"]).is_relative_to(suites.OUTPUT)
+
+
+def test_a_suite_that_is_stopped_names_the_test_that_it_was_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With dots alone, nobody knew which of fifteen thousand tests had hung."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text("import time\n\ndef test_it_waits():\n    time.sleep(10**6)\n")
+    command = (sys.executable, *suites.PYTEST[1:], *suites.TOGETHER, f"--rootdir={tmp_path}", f"{tmp_path}/tests")
+    monkeypatch.setattr(suites, "OUTPUT", tmp_path)
+    monkeypatch.setitem(suites.SUITES, "hung", [(*command, "--override-ini=faulthandler_timeout=1")])
+    log = tmp_path / "hung.log"
+    monkeypatch.setattr(suites, "LOOK", 0.5)
+    monkeypatch.setattr(suites, "left", lambda _: 0.0 if "in test_it_waits" in log.read_text() else 60.0)
+    outcome = suites.run("hung")
+    assert not outcome.passed and outcome.last_line.startswith("stopped after")
+    assert outcome.last_line.endswith("; for minutes at tests/test_it.py::test_it_waits")
