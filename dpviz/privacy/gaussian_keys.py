@@ -2,15 +2,16 @@
 
 Let P and Q be the laws of the answer for two neighbours. Of the keys that one unit moves, i occur without it under Q
 alone, j under P alone, and k are common to both. A key that one of the two does not have is hidden there, and the
-other shows it with a chance tau(c) = Pr[Z >= t - c] for c records. With d_j = 1 - (1 - tau)^j, the chance that any of j
-keys is shown, and no such key shown,
+other shows it with a chance tau(c) = Pr[Z >= t - c] for c records. Let S be an event about common keys with no other
+shown, and d_n = 1 - (1 - tau)^n the chance that any of n keys is shown. The worst event is such an S and
+every answer that shows a new key, so that delta is at most
 
-    max over S of P(S) - e^epsilon Q(S) = d_j + (1 - d_j) delta_k(epsilon + ln(1 - d_i) - ln(1 - d_j)),
+    max over S of 1 - (1 - tau)^j (1 - P(S)) - e^epsilon (1 - tau)^i Q(S) <= d_n + (1 - d_n) delta_k(epsilon)
 
-where delta_k is the delta of noise on k keys that move (`privacy.discrete_gaussian`), which no threshold raises. A unit
-that comes or goes has i = 0 or j = 0. The value grows with d_i, d_j and k, one by one: it is the largest of
-P(S) - e^epsilon Q(S), and the three make P larger or Q smaller on the best S. So a set of splits is proved at once by
-its largest i and j and by the k of its smallest.
+for n >= i and j, where delta_k is the delta of noise on k keys that move (`privacy.discrete_gaussian`), which no
+threshold raises. The right side is charged, with all keys that are not common as n, or those that one unit can have.
+Chances of the left side are at most (1 - tau)^-n times as large as those of the right. It grows with n and with k, one
+by one, so a run of splits is proved at once by the n of its last and the k of its first.
 
 The two deltas are shared: m keys that are all new cost d_m, and keys that are all common delta_m, but not both. Where
 a limit on all records leaves a choice of moves, and where noise is so narrow that a Rényi order alone proves its price,
@@ -25,18 +26,18 @@ chance that a key is shown that holds nothing, and P has d_j more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Enclosure, ceil_to, exp_bounds, floor_to, log1p_bounds, place
+from dpviz.exact import Enclosure, ceil_to, exp_bounds, log1p_bounds, place
 from dpviz.laws.first_guesses import gaussian_near
 from dpviz.laws.gaussian import gaussian_tail
 from dpviz.laws.search import least
-from dpviz.privacy.discrete_gaussian import Shifts, calibrate, certain, rho_of, surely_fails
+from dpviz.privacy.discrete_gaussian import FEW, Shifts, calibrate, delta_bounds, rho_of
 from dpviz.privacy.grid import DELTA_STEP
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
@@ -46,17 +47,13 @@ SHARE: Final = Fraction(99, 100)
 APART: Final = Fraction(1, 2)
 """That part where they are charged one beside the other."""
 
+NARROW: Final = Fraction(4, 5)
+"""A run of splits whose first is at least this part of its last is not halved: it is proved as one, or not at all."""
+
 PRECISION: Final = 192
 
 CHANCE_DIGITS: Final = 4
 """Significant digits of the chance that any new key is shown."""
-
-GRID: Final = Fraction(1, 1 << 96)
-"""An epsilon between two that are known is rounded down to this grid."""
-
-
-Rectangle: TypeAlias = tuple[int, int, int, int]
-"""The least and the largest number of keys that are gone, and of keys that are new."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +103,6 @@ LEAST_SHARED: Final = Fraction(1, 1 << PRECISION // 2)
 the threshold."""
 
 
-MOST_SPLITS: Final = 200
-"""For replaced units of more keys delta is halved: each number of gone keys meets each number of new ones, and a plan
-is to come within a second."""
-
-
 @dataclass(frozen=True)
 class KeyNoise:
     """Gaussian noise behind a threshold, as a price pays for it.
@@ -133,8 +125,8 @@ class KeyNoise:
     chance: Fraction
 
 
-def costs_at_most(keys: KeyMoves, variance: Fraction, threshold: int, epsilon: Fraction, delta: Fraction) -> bool:
-    """Return whether (epsilon, delta) is proved for noise of this variance behind this threshold.
+class Splits:
+    """The delta of noise of one variance behind a threshold, over all splits of keys into common ones and others.
 
     Parameters
     ----------
@@ -142,68 +134,52 @@ def costs_at_most(keys: KeyMoves, variance: Fraction, threshold: int, epsilon: F
         How one unit moves keys, without a limit on all of its records.
     variance : Fraction
         Of the noise.
-    threshold : int
-        A noisy value is shown where it is at least this.
     epsilon : Fraction
         Above 0.
-    delta : Fraction
-        Strictly between 0 and 1.
-
-    Returns
-    -------
-    bool
-        True where it is certain, by intervals alone.
+    noise : Fraction, optional
+        A proved delta of the noise on all keys that move.
 
     Examples
     --------
     >>> ten, delta = KeyMoves(((1, 10),), (((1, 10),),), False), Fraction(1, 10**6)
-    >>> [costs_at_most(ten, Fraction(1787, 10), threshold, Fraction(1), delta) for threshold in (70, 71)]
+    >>> splits = Splits(ten, Fraction(1787, 10), Fraction(1))
+    >>> [splits.cost_at_most(delta, threshold) for threshold in (70, 71)]
     [False, True]
     """
-    if keys.box is None:
-        return False
-    moved, own, each = keys.box
-    tau = gaussian_tail(variance, threshold - each, PRECISION)[1]
-    if tau >= 1:
-        return False
-    low, high = log1p_bounds(-tau, PRECISION)
 
-    def proved(gone: int, new: int, common: int) -> bool:
-        """Whether delta is proved of any split with at most these numbers of keys."""
-        any_new, any_gone = (1 - exp_bounds(number * low, PRECISION)[0] for number in (new, gone))
-        if not common:  # P(S) - e^epsilon Q(S) is at most 1 - e^epsilon (1 - d_i), which is below d_i
-            return max(any_new, any_gone) <= delta
-        if any_new >= delta:
+    def __init__(self, keys: KeyMoves, variance: Fraction, epsilon: Fraction, noise: Fraction | None = None) -> None:
+        assert keys.box is not None
+        self.moved, own, self.each = keys.box
+        self.own = min(own, self.moved)
+        self.variance, self.epsilon = variance, epsilon
+        self._known = {0: Fraction(0)} | ({} if noise is None else {self.moved: noise})
+
+    def common(self, number: int) -> Fraction:
+        """At least the delta of the noise on this number of keys. No threshold changes it."""
+        found = self._known.get(number)
+        if found is None:
+            box, added = Shifts.box(number, self.each), number * self.variance <= FEW  # integrals are quick, and near
+            found = delta_bounds(box, box.worst[0], self.variance, self.epsilon, added=added)[1]
+            self._known[number] = found
+        return found
+
+    def cost_at_most(self, delta: Fraction, threshold: int) -> bool:
+        """Return whether delta is proved of every split, behind this threshold."""
+        tau = gaussian_tail(self.variance, threshold - self.each, PRECISION)[1]
+        if tau >= 1:
             return False
-        least = floor_to(epsilon + gone * low - new * high, GRID)
-        moves, left = Shifts.box(common, each), (delta - any_new) / (1 - any_new)
-        return not surely_fails(moves, variance, least, left) and certain(moves, variance, least, left)
-
-    sides = [(0, own, 0, own)] if keys.replaced else [(0, 0, 0, own), (0, own, 0, 0)]
-    return all(_all_proved(proved, moved, side) for side in sides)
-
-
-def _all_proved(proved: Callable[[int, int, int], bool], moved: int, side: Rectangle) -> bool:
-    """Whether every split in this rectangle is proved."""
-    waiting = [side]
-    while waiting:
-        least_gone, gone, least_new, new = waiting.pop()
-        common = moved - least_gone - least_new
-        if common < 0 or proved(gone, new, common):
-            continue
-        if (least_gone, least_new) == (gone, new):
-            return False
-        waiting += _halves(least_gone, gone, least_new, new)
-    return True
-
-
-def _halves(least_gone: int, gone: int, least_new: int, new: int) -> Iterator[Rectangle]:
-    if gone - least_gone > new - least_new:
-        middle = (least_gone + gone) // 2
-        yield from ((middle + 1, gone, least_new, new), (least_gone, middle, least_new, new))
-    else:
-        middle = (least_new + new) // 2
-        yield from ((least_gone, gone, middle + 1, new), (least_gone, gone, least_new, middle))
+        low = log1p_bounds(-tau, PRECISION)[0]
+        waiting = [(0, self.own)]
+        while waiting:
+            first, last = waiting.pop()
+            hidden = exp_bounds(last * low, PRECISION)[0]
+            if 1 - hidden * (1 - self.common(self.moved - first)) <= delta:
+                continue
+            if NARROW * last <= first or first == last:
+                return False
+            middle = math.isqrt(first * last)  # delta of common keys changes with the ratio of their numbers
+            waiting += [(first, middle), (middle + 1, last)]
+        return True
 
 
 @lru_cache(maxsize=1024)
@@ -228,7 +204,7 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
     -----
     The variance is the one that `discrete_gaussian.calibrate` finds for nearly all of delta on common keys, and the
     threshold the least that is proved with it. Where nothing is shared, each takes half of delta: under a limit on all
-    records, for replaced units of many keys, and below the delta that tails of limited precision prove.
+    records, and below the delta that tails of limited precision prove.
 
     Examples
     --------
@@ -237,20 +213,15 @@ def calibrate_keys(keys: KeyMoves, epsilon: Fraction, delta: Fraction) -> KeyNoi
     (71, 13.37)
     """
     shifts = keys.shifts
-    shared = keys.box is not None and not (keys.replaced and keys.box[1] > MOST_SPLITS)
-    if shared and delta >= LEAST_SHARED:
+    if keys.box is not None and delta >= LEAST_SHARED:
         noise = calibrate(shifts, epsilon, SHARE * delta)
         if noise.rule == "exact":
+            splits = Splits(keys, noise.variance, epsilon, SHARE * delta)
             start = _least_shown(keys, noise.variance, delta)
-            threshold = least(lambda t: costs_at_most(keys, noise.variance, t, epsilon, delta), start=start)
+            threshold = least(lambda t: splits.cost_at_most(delta, t), start=start)
             return _made(keys, noise.variance, threshold, delta)
     variance = calibrate(shifts, epsilon, APART * delta).variance
     threshold = _least_shown(keys, variance, (1 - APART) * delta, apart=True)
-    if shared:  # proved together, they may do with less
-        apart = threshold
-        threshold = least(
-            lambda t: t >= apart or costs_at_most(keys, variance, t, epsilon, delta), start=1, near=apart - 1
-        )
     return _made(keys, variance, threshold, delta)
 
 

@@ -201,18 +201,14 @@ def keys_of_one_side(patch: Patch) -> None:
 def new_keys_or_common_ones(patch: Patch) -> None:
     """The worst pair is at an end: all keys of a unit are new, or all are common, and nothing in between."""
 
-    def ends(proved: Any, moved: int, side: tuple[int, int, int, int]) -> bool:
-        _, gone, _, new = side
-        return proved(0, 0, moved) and proved(0, new, 0) and proved(gone, 0, 0)
-
-    patch.setattr(gaussian_keys, "_all_proved", ends)
+    patch.setattr(gaussian_keys.Splits, "common", lambda self, number: Fraction(0))
     patch.setattr(gaussian_keys, "SHARE", Fraction(9999, 10_000))
     without_what_is_kept(patch)
 
 
 def common_keys_forgotten(patch: Patch) -> None:
     """Delta is the chance that new keys are shown, and noise on common keys is free."""
-    patch.setattr(gaussian_keys, "certain", lambda *given: True)
+    patch.setattr(gaussian_keys.Splits, "common", lambda self, number: Fraction(0))
     patch.setattr(gaussian_keys, "SHARE", Fraction(3, 2))
     without_what_is_kept(patch)
 
