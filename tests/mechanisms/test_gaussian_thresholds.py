@@ -69,11 +69,11 @@ def test_the_worst_divergence_is_within_the_charge(case: Case) -> None:
 
 @pytest.mark.parametrize("case", [case for case in CASES if "records" not in case.name], ids=names)
 def test_a_lower_threshold_costs_more_than_the_charge(case: Case) -> None:
-    """One lower; two where units are replaced, whose price leaves out that hidden keys tell of themselves. The counts
-    are small, so that keys are new or at most a few; a replaced row is in no key that is large."""
+    """One lower for a single key, two for several, where the price leaves out that hidden keys tell of themselves. The
+    counts are small, so that keys are new or at most a few; a replaced row is in no key that is large."""
     bound: Any = case.bound
     top = TOP + case.most if "Threshold" in case.name else case.most
-    less = 2 if bound.unit.relation == "replace-one" else 1
+    less = 1 if bound.unit == ROW else 2
     lower = case_at("lower", bound, case.most, bound.found.threshold - less, top)
     loss = bound.price.loss
     assert contract.worst_delta(lower, exp_bounds(loss.epsilon, 256))[0] > loss.delta
