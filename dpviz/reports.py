@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
 from dpviz.charts import columns, tables
-from dpviz.charts.picture import call_of, picture
+from dpviz.charts.asked import closed_picture
+from dpviz.charts.picture import call_of
 from dpviz.charts.words import capital, escape, often, reach
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, LedgerError, ParameterError, UnitError
 from dpviz.exact import odds_text, text
@@ -188,9 +189,9 @@ def report(
             "pass ledger=session, too",
         )
     heading = title or _heading(releases, sheets, explorers)
-    asked = carrying.checked(keys)
+    asked, profiles = carrying.checked(keys), _profiles(releases)
     results = [
-        columns.written(picture(release))
+        columns.written(closed_picture(release, profiles))
         | carrying.carried(release, asked)
         | quantile_lines.carried(release, BETAS[1])
         | {"script": _script(release)}
@@ -296,6 +297,12 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explore
             sheet = _sheet(release)
             sheets.setdefault(_slider(sheet), sheet)
     return releases, list(sheets.values()), explorers
+
+
+def _profiles(releases: list[Release]) -> list[Release]:
+    """The profiles among the releases, and those that were bought with one of them."""
+    each = [release.profile or release for release in releases]
+    return [release for release in each if release.question.aggregate.profiled is not None]
 
 
 def _explores(item: object) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pandas as pd
 
 import dpviz as dv
+from dpviz.charts.asked import closed_picture
 from dpviz.charts.picture import picture
 from dpviz.widgets import asking
 from dpviz.widgets.lesson import Series
@@ -134,6 +135,10 @@ def payloads() -> dict[str, Any]:
             "ranks": picture(school.draw(MONTHS, dv.Sorted(1))),
             "asked": asked,
         }
+    school = lesson(CUT)
+    counts = school.draw(MONTHS, dv.Dense(1))
+    profile = school.draw(dv.Question.contribution_profile(MONTHS), dv.Dense(1, clamp=False))
+    found["closed"] = closed_picture(counts, [profile])
     return found
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from dpviz.boundary import as_given, plain_arguments
+from dpviz.charts.asked import ENDINGS
 from dpviz.charts.canvas import Picture, refused, width_of
 from dpviz.charts.counts import ASKED_BAR, COUNTED_BAR, OPEN_END, with_bars
 from dpviz.charts.panels import Counts, Ends
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Which = Literal["one", "all"]
-
-ENDINGS: Final = {"one": "", "all": "_all"}
 
 
 @plain_arguments

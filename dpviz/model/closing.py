@@ -298,11 +298,33 @@ class ClosedCounts:
         bins, level = self._bins(query), beta * HALF
         if min(bins) == self.size and (counts := self.total(query)) is not None:
             return self._total(counts, level)
+        return ClosedEnds(*_whole(*self._apart(query, level)), self.rule(query, self.loss(*bins)[1]))
+
+    def row_ends(self, queries: Sequence[Query], beta: Fraction) -> list[ClosedEnds]:
+        """The ends of each of many rows. Rows of as many bins whose counts err alike lie as far from their ends, so one
+        of them is looked at."""
+        known: dict[Any, tuple[Fraction | None, Fraction | None, str]] = {}
+        found = []
+        for query in queries:
+            bins, value = self._bins(query), between(self.counts.value(query, self.reader))
+            if min(bins) == self.size:
+                found.append(self.ends(query, beta))
+                continue
+            like = bins, self.counts.error(query, self.reader)
+            if like not in known:
+                low, high = self._apart(query, beta * HALF)
+                known[like] = _sum(low, -value.low), _sum(high, -value.high), self.rule(query, self.loss(*bins)[1])
+            down, up, rule = known[like]
+            found.append(ClosedEnds(*_whole(_sum(value.low, down), _sum(value.high, up)), rule))
+        return found
+
+    def _apart(self, query: Query, level: Fraction) -> tuple[Fraction | None, Fraction | None]:
+        """Both ends by the loss of a set of bins, before they are rounded."""
+        bins = self._bins(query)
         least, most = self.loss(*bins)
         low = self.low_end(query, least, level) if min(bins) == self.size else self.end(query, NOTHING, 0, level)
         high, counted = self.end(query, most, 1, level), self.end(query, NOTHING, 1, level)
-        high = None if high is None or counted is None else max(high, counted)
-        return ClosedEnds(*_whole(low, high), self.rule(query, most))
+        return low, None if high is None or counted is None else max(high, counted)
 
     def total(self, query: Query) -> tuple[Query, Query] | None:
         """Counts of all bins once, and classes, whose weighted sum is the number that was asked and has the least
@@ -378,7 +400,7 @@ class ClosedCounts:
         """Ends of all rows at once, from the ends at beta / 2 for what was counted in them. The end of a loss is one
         event for all rows of as many bins; rows of other numbers of bins have a share of the level each."""
         sizes = [self._bins(query) for query in queries]
-        each = {bins: self.loss(*bins)[1] for bins in sizes}
+        each = {bins: self.loss(*bins)[1] for bins in set(sizes)}
         level = beta * HALF / max(1, len({query for query in each.values() if query.parts}))
         lost = {bins: self.end(NOTHING, query, 1, level) if query.parts else NONE for bins, query in each.items()}
         low = [None if end is None else max(0, math.ceil(end)) for end in lows]
@@ -894,7 +916,7 @@ class Closed:
         subject, plain = self._counts.asking, self._counts.to_frame(beta, reader)
         rows = [subject.answer.row_operand(subject.reading, row)[1] for row in range(len(plain))]
         queries = [Query.of((points, 1)) for points in rows]
-        single = [ends.ends(query, level) for query in queries]
+        single = ends.row_ends(queries, level)
         columns: dict[str, Any] = {
             "low": [one.low_number for one in single],
             "high": [one.high_number for one in single],

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.charts import columns
-from dpviz.charts.picture import picture
 from dpviz.errors import Forbidden, ParameterError, SessionBusy
 from dpviz.exact import rational, text, typed
 from dpviz.mechanisms import REGISTRY, mechanism, named
@@ -165,9 +164,10 @@ class SessionModel(Follower):
 
     def _put_on_show(self, release: Release) -> None:
         """Let the page show this release, with the bundle that draws its kind where one is registered."""
-        from dpviz.widgets import combining
+        from dpviz.widgets import closing, combining
 
-        result = {**picture(release), "together": combining.beside(self.session, release, self._kept)}
+        drawn = closing.result_of(self.session, release, self._kept)
+        result = {**drawn, "together": combining.beside(self.session, release, self._kept)}
         self._shown_release = release
         self._result, self._views = result, {**self._views, **Program.drawing(result["kind"])}
         self._result_text = json_text(columns.named(result))

@@ -434,3 +434,26 @@ def test_a_sorted_profile_closes_nothing_for_it_does_not_say_which_class_has_whi
         counts.closed_by(profile)
     with pytest.raises(ReleaseFormat, match="add up"):
         lesson.draw(bins, dv.KeyCount(20)).closed_by(lesson.draw(PROFILE(bins), dv.Dense(20)))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [dv.Dense(2), dv.Dense(2, clamp=False), dv.Tree(2), dv.Dense(2, base="gaussian", delta="1e-6"), dv.Marginals(2)],
+)
+def test_the_rows_of_a_frame_are_the_ends_of_each_row_alone(mechanism: Any) -> None:
+    chance = np.random.default_rng(3)
+    rows = pd.DataFrame(
+        {"user": chance.integers(0, 90, 600), "month": chance.integers(1, 7, 600), "ward": chance.integers(0, 2, 600)}
+    )
+    months = dv.Domain.integers(1, 6, column="month")
+    product = months * dv.Domain.integers(0, 1, column="ward")
+    domain = product if isinstance(mechanism, dv.Marginals) else months
+    lesson = dv.teaching(rows, 3, dv.Unit("user", max_bins=2))
+    counts = lesson.draw(domain, mechanism)
+    profile = lesson.draw(dv.Question.contribution_profile(domain), dv.Dense(1, clamp=False))
+    ends = ClosedCounts(counts.asking, profile.asking, "profile first")
+    subject = counts.asking
+    queries = [
+        Query.of((subject.answer.row_operand(subject.reading, row)[1], 1)) for row in range(len(counts.to_frame()))
+    ]
+    assert ends.row_ends(queries, Fraction(1, 20)) == [ends.ends(query, Fraction(1, 20)) for query in queries]

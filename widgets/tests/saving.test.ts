@@ -11,6 +11,6 @@ const CASES = JSON.parse(readFileSync(join(__dirname, "../../tests/model/cells.j
 test.each(CASES)("$text is written as the kernel writes it", ({ text, cell: written }) => expect(cell(text)).toBe(written));
 
 test("a comment is one line, and a column's name is a cell, too", () => {
-    const head = headOf({ ...(result() as any), teaching: null, guarantee: "g" }, "0.05", ["=bin", "value"], "one\r\n=two");
+    const head = headOf({ ...(result() as any), teaching: null, asked: null, guarantee: "g" }, "0.05", ["=bin", "value"], "one\r\n=two");
     expect(head).toBe("# g\n# one =two\n# intervals fail at most 0.05 of the time\n'=bin,value\n");
 });

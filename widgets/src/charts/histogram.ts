@@ -43,6 +43,8 @@ export interface Mark {
     value: number;
     one: Ends;
     all: Ends;
+    /** Whether `all` is a wide bar for what was asked, and `one` a thin one for what was counted. */
+    wide?: boolean;
     /** As strips: what holds more and more rarely for one bin, the widest first; empty where there are bars. */
     strips: Ends[];
     /** How the outline is drawn that holds for all bins at once; empty where nothing does. */
@@ -80,11 +82,23 @@ export class Marks {
     readonly #strips: number[];
     readonly #around: string;
     readonly #open: { low: boolean; high: boolean };
+    readonly #asked: { low: (number | null)[]; high: (number | null)[] } | null;
 
-    constructor({ bars, clamp, values, limits }: Pick<Counted, "bars" | "clamp" | "values"> & Partial<Pick<Counted, "limits">>, beta: string, inner: readonly string[] = []) {
-        const { one, all } = bars.get(beta)!;
-        this.#open = { low: limits?.low === false, high: limits?.high === false };
+    /** `which`: whether both bars of what a profile closes hold for any one bin, or for all at once. */
+    constructor(
+        { bars, clamp, values, limits, asked }: Pick<Counted, "bars" | "clamp" | "values"> & Partial<Pick<Counted, "limits" | "asked">>,
+        beta: string,
+        inner: readonly string[] = [],
+        which: Which = "one",
+    ) {
         const near = (text: string): number => approximate(exactly(text));
+        const ends = asked?.ends.get(beta)?.[which] ?? null;
+        const [low, high] = [ends?.low, ends?.high].map((side) => (side ?? []).map((end) => (end === null ? null : near(end))));
+        this.#asked = ends === null ? null : { low: low!, high: high! };
+        const both = bars.get(beta)!;
+        const { one, all } = ends === null ? both : { one: both[which] ?? both.one, all: null };
+        const closed = ends !== null;
+        this.#open = { low: !closed && limits?.low === false, high: !closed && limits?.high === false };
         this.#around = all === null ? "" : all.kind === "bound" ? "dp-around dp-at-most" : "dp-around";
         this.#strips = inner.length === 0 ? [] : [one.value, ...inner].map(near);
         [this.#values, this.length] = [values, values.length];
@@ -102,6 +116,7 @@ export class Marks {
     at(row: number): Mark {
         const value = this.value(row);
         const strips = this.#strips.map((reach) => this.#ends(value, reach));
+        if (this.#asked !== null) return { value, one: this.one(value), all: this.#wide(row), wide: true, strips, around: "" };
         return { value, one: this.one(value), all: this.all(value), strips, around: this.#around };
     }
 
@@ -112,6 +127,27 @@ export class Marks {
     /** Where nothing holds for all bins at once, there is no thin bar: it hides behind the thick one, without caps. */
     all(value: number): Ends {
         return this.#all === null ? { ...this.one(value), lowCut: true, highCut: true } : this.#ends(value, this.#all);
+    }
+
+    /** The lowest and the highest end of a stretch, and the lowest and the highest of the bars inside. */
+    span(from: number, to: number): { one: [number, number]; all: [number, number] } {
+        const [least, greatest] = this.range(from, to);
+        const one: [number, number] = [this.one(least).low, this.one(greatest).high];
+        if (this.#asked === null) return { one, all: [this.all(least).low, this.all(greatest).high] };
+        const all: [number, number] = [Infinity, -Infinity];
+        for (let row = from; row <= to; row += 1) {
+            const { low, high } = this.#wide(row);
+            [all[0], all[1]] = [Math.min(all[0], low), Math.max(all[1], high)];
+        }
+        return { one, all };
+    }
+
+    /** The usual distances from a value to the ends of both its bars, for the layout. */
+    get reaches(): [number, number] {
+        if (this.#asked === null) return [this.#one, this.#all ?? this.#one];
+        const halves = Array.from({ length: this.length }, (_, row) => this.#wide(row)).map(({ low, high }) => (high - low) / 2);
+        const usual = halves.sort((a, b) => a - b)[Math.floor(halves.length / 2)] ?? this.#one;
+        return [Math.max(this.#one, usual), usual];
     }
 
     some(from: number, to: number): Mark[] {
@@ -129,6 +165,13 @@ export class Marks {
         return [least, greatest];
     }
 
+    /** The bar for what was asked; at an end that the profile leaves open, that for what was counted, and an arrow. */
+    #wide(row: number): Ends {
+        const [low, high] = [this.#asked!.low[row] ?? null, this.#asked!.high[row] ?? null];
+        const counted = this.one(this.value(row));
+        return { low: low ?? counted.low, high: high ?? counted.high, lowCut: low === null, highCut: high === null, lowOpen: low === null || undefined, highOpen: high === null || undefined };
+    }
+
     #ends(value: number, bar: number): Ends {
         const { low, high } = this.#clamp;
         const [lowCut, highCut] = [value - bar < low, value + bar > high];
@@ -136,6 +179,9 @@ export class Marks {
         return { low: lowCut ? low : value - bar, high: highCut ? high : value + bar, lowCut: lowCut || this.#open.low, highCut: highCut || this.#open.high, lowOpen, highOpen };
     }
 }
+
+/** Whether bars hold for any one bin that was picked before looking, or for all at once. */
+export type Which = "one" | "all";
 
 export interface View {
     width: number;
@@ -147,7 +193,7 @@ export interface View {
 export function histogram(result: Counted, beta: string, marks: Marks, view: View): Histogram {
     const sideways =
         ["categories", "product", "keys"].includes(scaleOf(result)) && result.values.length <= MOST_SIDEWAYS;
-    const made = sideways ? lying(result, beta, marks, view) : standing(result, beta, marks, view);
+    const made = sideways ? lying(result, beta, marks, view) : standing(result, marks, view);
     if (result.teaching !== null) hatchBars(made.element);
     return made;
 }
@@ -184,12 +230,12 @@ export interface Panel {
     high: number;
 }
 
-function standing(result: Counted, beta: string, marks: Marks, view: View): Histogram {
+function standing(result: Counted, marks: Marks, view: View): Histogram {
     const { width, from, to } = view;
-    const bars = result.bars.get(beta)!;
-    const [one, all] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
+    const [one, all] = marks.reaches;
     const count = to - from + 1;
     const [least, greatest] = marks.range(from, to);
+    const [under, most] = marks.span(from, to).all;
     const narrow = width < 420;
     const tall = narrow ? 150 : 176;
     const [lowest, highest] = [Math.min(0, least), Math.max(1, greatest)];
@@ -197,11 +243,10 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     const cut = legible ? null : cutFor(marks, from, to, one, all);
     const full: Panel = {
         box: { left: 0, right: width - 10, top: 26, bottom: 26 + tall },
-        low: legible ? Math.min(lowest, marks.all(least).low) : lowest,
+        low: legible ? Math.min(lowest, under) : lowest,
         high: niceTop(highest),
     };
     if (legible) {
-        const most = marks.all(greatest).high;
         full.high = Math.max(niceTop(most), (most * tall - full.low * LABEL_HEIGHT) / (tall - LABEL_HEIGHT));
     }
     const ticks = scaleLinear().domain([full.low, full.high]).ticks(4);
@@ -211,7 +256,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
             ? null
             : {
                   box: { ...full.box, top: full.box.bottom + 32, bottom: full.box.bottom + 32 + (narrow ? 150 : 152) },
-                  low: Math.max(-cut, Math.min(0, marks.all(least).low)),
+                  low: Math.max(-cut, Math.min(0, under)),
                   high: cut,
               };
     const bottom = below ?? full;
@@ -232,7 +277,8 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
     if (!columns) {
         const labels = new Labels({ ...full.box, left: full.box.left - 5, right: width, top: 0 });
         labels.take({ left: full.box.left - 6, right: full.box.left + textWidth(result.nouns), top: 4, bottom: 17 });
-        const wide = legible && seen[0]!.strips.length > 0 ? stripWidth(step) + 2 : barWidth(step);
+        const beside = legible && seen[0]!.wide === true;
+        const wide = beside ? 2 * askedHalf(step) : legible && seen[0]!.strips.length > 0 ? stripWidth(step) + 2 : barWidth(step);
         seen.forEach((mark, i) =>
             labels.take({
                 left: at(from + i) - wide / 2,
@@ -245,7 +291,7 @@ function standing(result: Counted, beta: string, marks: Marks, view: View): Hist
         labelled(seen).forEach((i) => {
             const [x, up, words] = [at(from + i), y(seen[i]!.value), shown(result.values.at(from + i))];
             const text = labels.place(words, "", [
-                { x: x - textWidth(words) / 2, y: (legible ? y(seen[i]!.all.high) : up) - 6, anchor: "start" },
+                ...(beside ? [] : [{ x: x - textWidth(words) / 2, y: (legible ? y(seen[i]!.all.high) : up) - 6, anchor: "start" as const }]),
                 { x: x + wide / 2 + 4, y: up + 5, anchor: "start" },
                 { x: x - wide / 2 - 4, y: up + 5, anchor: "end" },
             ]);
@@ -308,6 +354,8 @@ function cutLabel(chart: SVGSVGElement, labels: Labels, full: Panel, up: number,
     if (text !== null) chart.append(text);
 }
 
+/** Half of the width of a bar for what was asked. */
+const askedHalf = (step: number): number => Math.max(1, Math.min(7, step * 0.25));
 const stripWidth = (step: number): number => Math.max(1.5, Math.min(14, step * 0.6));
 const barWidth = (step: number): number => (step > 4 ? Math.min(step * 0.78, 64) : step);
 
@@ -324,7 +372,7 @@ export function drawPanel(
     const inside = (value: number): boolean => value >= low && value <= high;
     const wide = barWidth(step);
     const cap = Math.min(4, wide * 0.35);
-    const paths = { bar: "", tick: "", thin: "", thick: "", over: "", around: "", open: "" };
+    const paths = { bar: "", tick: "", asked: "", thin: "", thick: "", over: "", around: "", open: "" };
     const strips = ["", "", ""];
     const dots: Node[] = [];
     seen.forEach((mark, i) => {
@@ -347,7 +395,9 @@ export function drawPanel(
             if (mark.around !== "") paths.around += outline(x, half + 1, mark.all, y, inside);
             if (inside(mark.value)) paths.tick += `M${px(x - half)} ${px(y(mark.value))}h${px(2 * half)}`;
         } else {
-            paths.thin += whisker(x, mark.all, y, inside, cap);
+            const half = askedHalf(step);
+            if (mark.wide === true) [paths.asked, paths.thin] = [paths.asked + block(x, half, mark.all, y, inside), paths.thin + caps(x, half, mark.all, y, inside)];
+            else paths.thin += whisker(x, mark.all, y, inside, cap);
             paths.thick += whisker(x, mark.one, y, inside, 0);
         }
         if (mark.all.highOpen === true) paths.open += arrow(x, y(mark.all.high), 0, -1);
@@ -359,7 +409,7 @@ export function drawPanel(
                 s("circle", {
                     cx: px(x),
                     cy: px(y(mark.value)),
-                    r: px(Math.max(1.2, Math.min(4, step * 0.42))),
+                    r: px(Math.max(1.2, Math.min(mark.wide === true ? 2.8 : 4, step * 0.42))),
                     class: "dp-value",
                 }),
             );
@@ -371,6 +421,7 @@ export function drawPanel(
         ...strips.map((d, k) => d && s("path", { d, class: `dp-strip dp-strip-${k}` })),
         paths.around && s("path", { d: paths.around, class: seen[0]!.around }),
         paths.tick && s("path", { d: paths.tick, class: "dp-bar-tick" }),
+        paths.asked && s("path", { d: paths.asked, class: "dp-asked" }),
         paths.thin && s("path", { d: paths.thin, class: "dp-all" }),
         paths.thick && s("path", { d: paths.thick, class: "dp-one", "stroke-width": px(thick) }),
         ...dots,
@@ -408,6 +459,19 @@ function whisker(
     );
 }
 
+/** A wide bar, clipped to the panel. */
+function block(x: number, half: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean): string {
+    const [low, high] = [y(ends.low), y(ends.high)];
+    if (low === high && !inside(ends.low) && !inside(ends.high)) return "";
+    return `M${px(x - half)} ${px(low)}V${px(high)}H${px(x + half)}V${px(low)}Z`;
+}
+
+/** The caps of a wide bar, where its ends are inside. */
+function caps(x: number, half: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean): string {
+    const across = (end: number, cut: boolean): string => (inside(end) && !cut ? `M${px(x - half)} ${px(y(end))}h${px(2 * half)}` : "");
+    return across(ends.low, ends.lowCut) + across(ends.high, ends.highCut);
+}
+
 /** A box around an interval, open where it is clipped or cut. */
 function outline(x: number, half: number, ends: Ends, y: (value: number) => number, inside: (value: number) => boolean): string {
     const [low, high] = [y(ends.low), y(ends.high)];
@@ -438,8 +502,9 @@ function drawColumns({ box, low, high }: Panel, marks: Marks, from: number, to: 
         };
         paths.values += stroke(least, greatest);
         if (!intervals) continue;
-        paths.one += stroke(marks.one(least).low, marks.one(greatest).high);
-        paths.all += stroke(marks.all(least).low, marks.all(greatest).high);
+        const { one, all } = marks.span(from + start, from + end - 1);
+        paths.one += stroke(...one);
+        paths.all += stroke(...all);
     }
     const drawn = (d: string, kind: string): Node[] =>
         d === "" ? [] : [s("path", { d, class: `dp-column ${kind}`, "stroke-width": (wide + 0.05).toFixed(2) })];
@@ -526,7 +591,7 @@ function lying(result: Counted, beta: string, all: Marks, view: View): Histogram
     const { width } = view;
     const marks = all.some(0, all.length - 1);
     const bars = result.bars.get(beta)!;
-    const [one, every] = [approximate(exactly(bars.one.value)), approximate(exactly((bars.all ?? bars.one).value))];
+    const [one, every] = all.reaches;
     const names = listOf(result.short_labels).map((name) => cut(labelText(result, name), Math.floor((width * 0.34) / 6.3)));
     const named = new Set(labelled(marks));
     const values = listOf(result.values).map(shown);
@@ -602,17 +667,18 @@ export function lyingMark(mark: Mark, x: (value: number) => number, { box, low, 
     }
     if (!want.intervals) return [...found, line(end, middle - 9, end, middle + 9, "dp-bar-tick dp-upright")];
     const seen = ({ low, high }: Ends): boolean => x(low) < x(high) || inside(low);
-    const across = (ends: Ends, cap: number): string =>
-        `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}` +
-        (cap && !ends.lowCut && inside(ends.low) ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
-        (cap && !ends.highCut && inside(ends.high) ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
+    const upright = (ends: Ends, cap: number): string =>
+        (!ends.lowCut && inside(ends.low) ? `M${px(x(ends.low))} ${px(middle - cap)}v${2 * cap}` : "") +
+        (!ends.highCut && inside(ends.high) ? `M${px(x(ends.high))} ${px(middle - cap)}v${2 * cap}` : "");
+    const across = (ends: Ends, cap: number): string => `M${px(x(ends.low))} ${px(middle)}H${px(x(ends.high))}${cap > 0 ? upright(ends, cap) : ""}`;
     const strip = (ends: Ends, by: number, kind: string): Node =>
         s("rect", { x: px(x(ends.low)), y: px(middle - by), width: px(x(ends.high) - x(ends.low)), height: 2 * by, class: kind });
     if (striped) {
         mark.strips.forEach((ends, k) => seen(ends) && found.push(strip(ends, 7, `dp-strip dp-strip-${k}`)));
         if (mark.around !== "" && seen(mark.all)) found.push(strip(mark.all, 8, mark.around));
     } else {
-        if (seen(mark.all)) found.push(s("path", { d: across(mark.all, 4), class: "dp-all" }));
+        if (seen(mark.all) && mark.wide === true) found.push(strip(mark.all, 6, "dp-asked"), s("path", { d: upright(mark.all, 6), class: "dp-all" }));
+        else if (seen(mark.all)) found.push(s("path", { d: across(mark.all, 4), class: "dp-all" }));
         if (seen(mark.one)) found.push(s("path", { d: across(mark.one, 0), class: "dp-one", "stroke-width": 3.4 }));
     }
     const open = (mark.all.highOpen === true ? arrow(x(mark.all.high), middle, 1, 0) : "") + (mark.all.lowOpen === true ? arrow(x(mark.all.low), middle, -1, 0) : "");
@@ -621,6 +687,6 @@ export function lyingMark(mark: Mark, x: (value: number) => number, { box, low, 
         const [edge, reach] = mark.value > high ? [box.right, 7] : [box.left, -7];
         found.push(s("path", { d: `M${px(edge)} ${px(middle - 4)}L${px(edge + reach)} ${px(middle)}L${px(edge)} ${px(middle + 4)}Z`, class: "dp-over" }));
     } else if (striped) found.push(line(end, middle - 7, end, middle + 7, "dp-bar-tick dp-upright"));
-    else found.push(s("circle", { cx: px(end), cy: px(middle), r: 4, class: "dp-value" }));
+    else found.push(s("circle", { cx: px(end), cy: px(middle), r: mark.wide === true ? 2.8 : 4, class: "dp-value" }));
     return found;
 }

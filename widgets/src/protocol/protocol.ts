@@ -254,6 +254,12 @@ const readStateShape = shape({
     ...readOrders,
 });
 
+/** Ends in every row, open where there is none. */
+const readEnds = shape({ low: list(maybe(exact)), high: list(maybe(exact)) });
+
+/** The ends for what was asked, at each level, where a profile closes those that a limit leaves open, and the sentences beside them. */
+const readAsked = shape({ ends: table(shape({ one: maybe(readEnds), all: maybe(readEnds) })), remarks: list(text), python: text });
+
 /** The part that every answer tells, of whatever kind. */
 const readHead = shape({
     version,
@@ -287,6 +293,8 @@ const readHead = shape({
     table_rows: maybe(whole),
     /** The limits of the unit, where they may leave rows out: in a sentence, and which ends hold for what was asked. */
     limits: maybe(shape({ sentence: text, low: flag, high: flag })),
+    /** The ends for what was asked, where a profile closes those that a limit leaves open. */
+    asked: maybe(readAsked),
     /** Whether its rows are counts that add up, so that a sum of what is brushed can be asked for. */
     adds_up: maybe(flag),
     /** Another answer to the question, and the call that reads both as one. */

@@ -2,10 +2,10 @@
 
 import { asker, type Pictured } from "../answers/asking";
 import { quantileLine } from "../answers/quantile_line";
-import { columnGlyph, glyph } from "../charts/glyphs";
-import { histogram, Marks, type Histogram } from "../charts/histogram";
+import { closedGlyph, columnGlyph, glyph } from "../charts/glyphs";
+import { histogram, Marks, type Histogram, type Which } from "../charts/histogram";
 import { rowOf, type Texts } from "../protocol/columns";
-import { ARROWS, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../wording/intervals";
+import { ARROWS, askedText, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../wording/intervals";
 import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../wording/counted";
 import { exactly, format } from "../numbers/exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom/dom";
@@ -54,7 +54,7 @@ function blank(result: Counted): Drawing {
 /** A histogram with its marks, a reader's picks and, for a long one, a stretch of it alone. */
 export function drawn(result: Counted, around: Surroundings, pictured?: Pictured): Drawing {
     const long = result.values.length > LONG;
-    const inner = result.strips ?? [];
+    const inner = result.asked === null ? (result.strips ?? []) : [];
     const closer = h("button", { type: "button", class: "dp-button", hidden: true, onclick: (event: Event) => timed(event, () => look()) }, "Look closer");
     const whole = h(
         "button",
@@ -83,12 +83,17 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         [striped, marks] = [look === "Strips", null];
         around.redraw();
     });
-    const element = h("div", {}, asking === null ? zoom.element : null, looks, stage, quantiles?.element, asking?.element ?? elsewhere(result));
+    const holds = switchOf("Both bars hold for", ["One bin", "All bins at once"], (which) => {
+        [held, marks] = [which === "One bin" ? "one" : "all", null];
+        around.redraw();
+    });
+    const element = h("div", {}, asking === null ? zoom.element : null, looks, holds, stage, quantiles?.element, asking?.element ?? elsewhere(result));
     cover.classList.toggle("dp-brushable", asking !== null);
 
     let width = 640;
     let level = "";
     let striped = false;
+    let held: Which = "one";
     let marks: Marks | null = null;
     let words = "";
     let chart: Histogram | null = null;
@@ -253,11 +258,12 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     // --- drawing -----------------------------------------------------------------------------------------------------
 
     function draw(beta: string, wide: number): void {
-        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : []), findingOf(result, beta)];
+        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : [], held), findingOf(result, beta)];
         [level, width] = [beta, wide];
         chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${words}` });
         plot.replaceChildren(chart.element);
         show(looks, inner.length > 0 && !chart.columns && !chart.tooShort);
+        show(holds, (result.asked?.ends.get(beta)?.all ?? null) !== null && !chart.tooShort);
         [walker.min, walker.max] = [String(view.from), String(view.to)];
         zoom.draw(result, view.from, view.to);
         drawReadout();
@@ -272,7 +278,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         plain: false,
         draw,
         finding: (beta) => (beta === level ? words : findingOf(result, beta)),
-        key: (beta) => keyOf(result, beta, chart!, striped),
+        key: (beta) => keyOf(result, beta, chart!, striped, held),
         heed() {
             asking?.draw(level, width);
             quantiles?.heed();
@@ -293,6 +299,7 @@ function elsewhere({ adds_up, scale, python }: Counted): HTMLElement | null {
 
 /** Every released value with both its intervals, as a table. */
 export function numbers(result: Counted, beta: string): HTMLElement {
+    if (result.asked !== null) return closedNumbers(result, beta, result.asked);
     const many = result.bars.get(beta)!.all !== null && !alone(result);
     const columns = [
         { name: result.axis },
@@ -303,6 +310,24 @@ export function numbers(result: Counted, beta: string): HTMLElement {
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
         return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), one, ...(all !== null && many ? [all] : [])];
+    });
+}
+
+/** The same where a profile closes ends: the intervals for what was asked, then those for what was counted. */
+function closedNumbers(result: Counted, beta: string, asked: NonNullable<Counted["asked"]>): HTMLElement {
+    const ends = asked.ends.get(beta)!;
+    const which = (["one", "all"] as const).filter((name) => ends[name] !== null && result.bars.get(beta)![name] !== null);
+    const named = { one: "this bin alone", all: `among all ${among(result)}` };
+    const columns = [
+        { name: result.axis },
+        { name: made(result), figures: true },
+        ...which.map((name) => ({ name: `asked for, ${named[name]}`, figures: true })),
+        ...which.map((name) => ({ name: `counted, ${named[name]}`, figures: true })),
+    ];
+    const plain = { ...result, limits: null, asked: null };
+    return dataTable(NUMBERS, columns, result.values.length, (i) => {
+        const counted = bounds(plain, beta, i);
+        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), ...which.map((name) => askedText(ends[name]!, i, shown)), ...which.map((name) => counted[name]!)];
     });
 }
 
@@ -364,8 +389,33 @@ const stripGlyph = (): SVGSVGElement =>
 /** How often the inner strips fail. */
 const INNER = ["0.2", "0.5"];
 
+/** Both bars of what a profile closes, in words, and the sentences that a reader of them needs. */
+function closedKey(result: Counted, beta: string, asked: NonNullable<Counted["asked"]>, { tooShort, columns }: Pick<Histogram, "tooShort" | "columns">, which: Which): Node[] {
+    const ends = asked.ends.get(beta)![which] ?? asked.ends.get(beta)!.one!;
+    const bar = result.bars.get(beta)![which] ?? result.bars.get(beta)!.one;
+    const covered = alone(result) ? often(beta) : `for ${which === "one" ? "any one bin" : `all ${among(result)} bins at once`}, ${often(beta)}`;
+    const how = bar.kind === "exact" ? "" : `, ${kindOf(bar)}`;
+    const open = [...ends.low, ...ends.high].includes(null);
+    const row = (name: string, says: string): HTMLElement => h("div", {}, h("strong", {}, name), ` ${says}`);
+    return [
+        ...(tooShort ? [] : [columns ? columnGlyph() : closedGlyph()]),
+        h(
+            "div",
+            {},
+            tooShort ? h("div", {}, "Both bars are smaller than the marks.") : null,
+            columns ? row("dark", "least to greatest value in a column") : null,
+            row(columns ? "middle" : "thin", `${spread(bar)}, holds what was counted within the limit, ${covered}${how}`),
+            row(columns ? "pale" : "wide", `holds what you asked for, with what the limit left out, ${covered}`),
+            open ? row("arrow", "the profile does not close this end") : null,
+            ...asked.remarks.map((said) => h("div", { class: "dp-quiet" }, said)),
+            asked.python === "" ? null : h("div", { class: "dp-quiet dp-breaks" }, "In the notebook, free: ", h("code", {}, `${asked.python}.to_frame()`)),
+        ),
+    ];
+}
+
 /** The meaning of the marks, in words. */
-export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean): Node[] {
+export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean, which: Which = "one"): Node[] {
+    if (result.asked !== null) return closedKey(result, beta, result.asked, chart, which);
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
     const limited = result.limits !== null;

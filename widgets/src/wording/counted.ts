@@ -1,6 +1,6 @@
 /** Released counts with the same error bar in every row: what is read of such an answer, and how it is put into words. */
 
-import { clampOf, ends, interval, within } from "./intervals";
+import { clampOf, closed, ends, interval, within } from "./intervals";
 import { numbers, texts, type Texts } from "../protocol/columns";
 import { exactly } from "../numbers/exact";
 import { readBar, type Result } from "../protocol/protocol";
@@ -44,6 +44,7 @@ export function counted(result: Result): Counted {
     const read = readCounts(result.content, "result");
     const counts = { ...result, ...read, nouns: read.counts ?? result.nouns };
     checkRows(counts);
+    checkAsked(counts);
     const cells = counts.factors?.reduce((product, { labels }) => product * labels.length, 1);
     if (cells !== undefined && (counts.factors!.length !== 2 || cells !== counts.values.length)) wrong("result.factors", "two columns with a value for each cell");
     return counts;
@@ -59,22 +60,33 @@ export function checkRows({ labels, short_labels, values, betas, bars }: Pick<Co
     for (const beta of betas) if (!bars.has(beta)) wrong("result.bars", `given at beta ${beta}`);
 }
 
+/** Every row has its own ends at every level, if a profile closes them. */
+function checkAsked({ asked, betas, values }: Counted): void {
+    for (const beta of asked === null ? [] : betas) {
+        const { one, all } = asked!.ends.get(beta) ?? { one: null, all: null };
+        const sides = [one?.low, one?.high, ...(all === null ? [] : [all.low, all.high])];
+        if (sides.some((side) => side?.length !== values.length)) wrong("result.asked", `ends of every row at beta ${beta}`);
+    }
+}
+
 const NOTHING_SHOWN = "No bin is shown. A bin that is not shown reads 0: every one may be empty, or small.";
 
 /** How many bins the answer is about: a sparse one is about all of its domain, shown or not. */
 export const among = (result: Counted): string =>
     result.sparse === true ? (result.size ?? "").replace(/ bins?$/, "") : shown(String(result.values.length));
 
-type Barred = Pick<Counted, "bars" | "clamp"> & { values: Texts; limits: Result["limits"] };
+type Barred = Pick<Counted, "bars" | "clamp"> & { values: Texts; limits: Result["limits"]; asked?: Result["asked"] };
 
 export function bounds(result: Barred, beta: string, i: number): { one: string; all: string | null } {
     const bars = result.bars.get(beta)!;
     const clamp = clampOf(result);
-    const between = (bar: string): string => {
+    const asked = result.asked?.ends.get(beta);
+    const between = (bar: string, name: "one" | "all"): string => {
         const { low, high } = ends(interval(exactly(result.values.at(i)), exactly(bar), clamp));
-        return within(shown(low), shown(high), result.limits);
+        const found = asked?.[name] ?? null;
+        return found === null ? within(shown(low), shown(high), result.limits) : closed(shown(low), shown(high), found, i, shown);
     };
-    return { one: between(bars.one.value), all: bars.all === null ? null : between(bars.all.value) };
+    return { one: between(bars.one.value, "one"), all: bars.all === null ? null : between(bars.all.value, "all") };
 }
 
 /** Whether there is one value only, so that nothing is said of all at once. */
@@ -112,5 +124,6 @@ export function findingOf(result: Counted, beta: string): string {
         apart === values.length
             ? `all ${count} ${result.sparse === true ? "shown " : ""}bins are`
             : `${shown(String(apart))} of ${count} ${result.sparse === true ? "shown " : ""}${apart === 1 ? "is" : "are"}`;
-    return `${most}Looking at all bins at once, ${told} clearly above 0.${unseen}`;
+    const asked = result.asked === null ? "" : ` Among all bins there: ${bounds(result, beta, top).all ?? ""}.`;
+    return `${most}Looking at all bins at once, ${told} clearly above 0.${asked}${unseen}`;
 }

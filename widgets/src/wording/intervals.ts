@@ -43,6 +43,23 @@ export function within(low: string, high: string, limits: Limits): string {
     return `${asked}; ${counted} ${WITHIN}`;
 }
 
+/** An end for what was asked of each row; null where one is open. */
+export interface AskedEnds {
+    low: readonly (string | null)[];
+    high: readonly (string | null)[];
+}
+
+/** The interval of a row for what was asked, in words. */
+export function askedText(asked: AskedEnds, row: number, told: (end: string) => string): string {
+    const [least, most] = [asked.low[row] ?? null, asked.high[row] ?? null];
+    if (least === null) return most === null ? "any number" : `at most ${told(most)}`;
+    return most === null ? `at least ${told(least)}` : `${told(least)} to ${told(most)}`;
+}
+
+/** An interval for what was asked, by a profile, beside that of the counted number. */
+export const closed = (low: string, high: string, asked: AskedEnds, row: number, told: (end: string) => string): string =>
+    `${askedText(asked, row, told)} asked for; ${low} to ${high} ${WITHIN}`;
+
 /** The columns of a file that hold the ends of intervals, as `to_csv` calls them. */
 export function endColumns(limits: Limits, ending: string): string[] {
     const open = limits ?? { low: true, high: true };

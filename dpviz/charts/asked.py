@@ -1,0 +1,121 @@
+"""Counts that a profile closes, as a page may see them: ends for what was asked beside those for what was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+from dpviz.charts.picture import call_of, picture, promise
+from dpviz.errors import DpvizError
+from dpviz.exact import text
+from dpviz.model.closing import Closed, check_about, check_pair
+from dpviz.model.error import BETAS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpviz.model.release import Release
+
+MOST_CLOSED: Final = 500
+"""The most bins with both bars on a page."""
+
+ENDINGS: Final = {"one": "", "all": "_all"}
+"""The columns of a frame for any one bin that was picked before looking, and for all bins at once."""
+
+
+def _is_about(release: Release, profile: Release) -> bool:
+    """Whether a release is a profile of the bins, the filter, the unit and the data of some counts."""
+    try:
+        check_about(release.question, release.unit, profile.question, profile.unit)
+        check_pair(release, profile)
+    except DpvizError:
+        return False
+    return True
+
+
+def first_profile(release: Release, others: Iterable[Release]) -> Release | None:
+    """The profile that closes counts where nobody names one: that which was bought with them, or else the first that
+    was bought of all that are about them.
+
+    So none is chosen after a look at the answers, which would make ends miss more often.
+    """
+    if release.question.aggregate.profiled is not None or not release.terms.limited.cuts:
+        return None
+    if release.profile is not None:
+        return release.profile
+    about = [other for other in others if _is_about(release, other)]
+    return min(about, key=lambda other: other.number or 0, default=None)
+
+
+def closed_picture(release: Release, others: Iterable[Release] = ()) -> dict[str, Any]:
+    """The picture of a release; of counts that one of the others closes, with the ends for what was asked.
+
+    `others` are the profiles of the same ledger.
+    """
+    drawn, closed = picture(release), _closed(release, others)
+    if closed is None or "bars" not in drawn:
+        return drawn
+    return {**drawn, "guarantee": promise(release, closed=True), "asked": asked(closed)}
+
+
+def _closed(release: Release, others: Iterable[Release]) -> Closed | None:
+    """Counts in the bins of their question, with the profile that closes their ends."""
+    if not release.answer.has_rows or release.axis.domain != release.question.domain:
+        return None
+    if not 0 < len(release.axis.labels) <= MOST_CLOSED:
+        return None
+    with suppress(DpvizError):  # a profile that closes nothing here
+        profile = first_profile(release, others)
+        return None if profile is None else Closed(release, profile)
+    return None
+
+
+def asked(closed: Closed) -> dict[str, Any]:
+    """Both ends for what was asked, in every row at every level, and the sentences that a reader of them needs."""
+    frames = {text(beta): closed.to_frame(beta) for beta in BETAS}
+    ends = {beta: {name: ends_of(frame, end) for name, end in ENDINGS.items()} for beta, frame in frames.items()}
+    return {"ends": ends, "remarks": [*closed.remarks, *_profile(closed)], "python": _call(closed)}
+
+
+def ends_of(frame: pd.DataFrame, ending: str) -> dict[str, list[str | None]] | None:
+    """Both ends in a frame, as exact texts, None where one is open; None where none are known.
+
+    An upper end is no lower than that for what was counted: a loss is at least 0, and a later upper end holds, too.
+    """
+    if f"low{ending}" not in frame:
+        return None
+    low, high, counted = (_column(frame, f"{name}{ending}") for name in ("low", "high", "high_counted"))
+    wide = [None if end is None else max(end, more or end) for end, more in zip(high, counted, strict=True)]
+    return {"low": _texts(low), "high": _texts(wide)}
+
+
+def _column(frame: pd.DataFrame, name: str) -> list[Fraction | None]:
+    if name not in frame:
+        return [None] * len(frame)
+    ends, missing = frame[name], frame[name].isna()
+    return [None if no else Fraction(str(end)) for end, no in zip(ends, missing, strict=True)]
+
+
+def _texts(ends: list[Fraction | None]) -> list[str | None]:
+    return [None if end is None else text(end) for end in ends]
+
+
+def _profile(closed: Closed) -> list[str]:
+    """The guarantee of a profile that was bought by itself, and its number."""
+    counts, profile = closed.both_releases
+    if counts.profile == profile:
+        return []
+    of = "that of " if profile.entry_price is not None else ""
+    named = "The profile" if profile.number is None else f"The profile is {of}release {profile.number}"
+    return [f"{named}: {promise(profile, closed=True)}."]
+
+
+def _call(closed: Closed) -> str:
+    """How to have both ends in Python, free."""
+    counts, profile = closed.both_releases
+    if not call_of(counts):
+        return ""
+    given = f"{call_of(profile)}{'.profile' if profile.entry_price is not None else ''}"
+    return f"{call_of(counts)}.closed_by({'' if counts.profile == profile else given})"

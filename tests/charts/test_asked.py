@@ -1,0 +1,99 @@
+"""Counts that a profile closes, as a page gets them: ends of the frame at every level, and the profile that holds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import dpviz as dv
+from dpviz.charts.asked import MOST_CLOSED, asked, closed_picture, ends_of, first_profile
+from dpviz.charts.picture import picture
+from dpviz.exact import text
+from dpviz.model.error import BETAS
+from tests.statements import CUT, LIMIT, MONTHS, UNCUT, lesson
+
+PROFILE = dv.Question.contribution_profile(MONTHS)
+
+
+def drawn(unit: dv.Unit = CUT) -> tuple[Any, Any]:
+    school = lesson(unit)
+    return school.draw(MONTHS, dv.Dense(1)), school.draw(PROFILE, dv.Dense(1, clamp=False))
+
+
+def test_at_every_level_the_ends_are_those_of_the_frame() -> None:
+    counts, profile = drawn()
+    closed = counts.closed_by(profile)
+    found = closed_picture(counts, [profile])["asked"]["ends"]
+    assert list(found) == [text(beta) for beta in BETAS]
+    for beta in BETAS:
+        frame = closed.to_frame(beta)
+        for name, ending in (("one", ""), ("all", "_all")):
+            ends = found[text(beta)][name]
+            assert [Fraction(end) for end in ends["low"]] == list(frame[f"low{ending}"])
+            highest = frame[[f"high{ending}", f"high{ending}_counted"]].max(axis=1)
+            assert [Fraction(end) for end in ends["high"]] == list(highest)
+
+
+def test_an_open_end_and_ends_that_are_not_known_are_left_out() -> None:
+    frame = pd.DataFrame({"low": [1, 2], "high": pd.array([9, None], dtype="Int64"), "high_counted": [10, 4]})
+    assert ends_of(frame, "") == {"low": ["1", "2"], "high": ["10", None]}
+    assert ends_of(frame, "_all") is None
+
+
+def test_the_sentences_say_the_limit_the_order_and_both_prices_and_no_end_is_called_open() -> None:
+    counts, profile = drawn()
+    body = closed_picture(counts, [profile])
+    said = " ".join(body["asked"]["remarks"])
+    assert LIMIT.search(said) and "one after the other" in said and "The profile: " in said
+    assert "upper ends are open" in picture(counts)["guarantee"] and "open" not in body["guarantee"]
+    assert body["limits"] == picture(counts)["limits"]
+
+
+def test_counts_that_nothing_cuts_and_profiles_of_other_bins_stay_as_they_are() -> None:
+    counts, profile = drawn()
+    whole, _ = drawn(UNCUT)
+    other = lesson(CUT).draw(
+        dv.Question.contribution_profile(dv.Domain.integers(1, 11, column="month")), dv.Dense(1, clamp=False)
+    )
+    for release, others in ((counts, []), (counts, [other]), (whole, [profile]), (profile, [profile])):
+        assert closed_picture(release, others) == picture(release)
+
+
+def test_a_profile_that_closes_nothing_leaves_the_ends_open_though_a_later_one_would_close_them() -> None:
+    """Taking the later one would be a choice after a look at the answers."""
+    school = lesson(CUT)
+    counts = school.draw(MONTHS, dv.Dense(1))
+    over, fits = (
+        school.draw(dv.Question.contribution_profile(MONTHS, over=limit), dv.Dense(1, clamp=False)) for limit in (5, 3)
+    )
+    assert closed_picture(counts, [over, fits]) == picture(counts)
+    assert "asked" in closed_picture(counts, [fits, over])
+
+
+def test_the_profile_that_was_bought_with_the_counts_comes_first(tmp_path: Any) -> None:
+    rows = pd.DataFrame({"aircraft": ["a", "a", "a", "a", "b"] * 9, "month": [1, 2, 3, 4, 5] * 9})
+    session = dv.Session(rows, CUT, dv.Budget(epsilon="9"), tmp_path / "a.ledger")
+    alone = session.release(PROFILE, dv.Dense(1, clamp=False))
+    both = session.release(MONTHS, dv.Dense(1), over=dv.Dense(1, clamp=False))
+    later = session.release(MONTHS, dv.Dense(2))
+    assert first_profile(both, [alone]) == both.profile
+    assert first_profile(later, [both.profile, alone]) == alone
+    assert closed_picture(both)["asked"]["python"] == "session.releases[2].closed_by()"
+    assert closed_picture(later, [alone])["asked"]["python"] == "session.releases[3].closed_by(session.releases[1])"
+    of_another = closed_picture(later, [both.profile])["asked"]
+    assert of_another["python"] == "session.releases[3].closed_by(session.releases[2].profile)"
+    assert any(said.startswith("The profile is that of release 2: ") for said in of_another["remarks"])
+
+
+@pytest.mark.parametrize(("bins", "closes"), [(MOST_CLOSED, True), (MOST_CLOSED + 1, False)])
+def test_a_page_has_both_bars_up_to_some_number_of_bins(bins: int, closes: bool) -> None:
+    domain = dv.Domain.integers(1, bins, column="month")
+    rows = pd.DataFrame({"aircraft": ["a", "a", "b"], "month": [1, 2, 3]})
+    school = dv.teaching(rows, 1, dv.Unit("aircraft", max_bins=1))
+    profile = school.draw(dv.Question.contribution_profile(domain, over=1), dv.Dense(1, clamp=False))
+    counts = school.draw(domain, dv.Dense(1))
+    assert ("asked" in closed_picture(counts, [profile])) == closes
+    assert len(asked(counts.closed_by(profile))["ends"]["0.05"]["one"]["low"]) == bins
