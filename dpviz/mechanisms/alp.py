@@ -26,6 +26,7 @@ from dpviz.model.answers.log_sketch import LogPlan
 from dpviz.model.answers.signed_sketch import SignedPlan
 from dpviz.model.answers.sketch import MOST_BITS, SketchPlan
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.base import StoredLaw
 from dpviz.model.laws.log_sketch import LogSketchLaw
 from dpviz.model.laws.signed_sketch import SignedSketchLaw
@@ -355,6 +356,7 @@ class ALP(Capped):
 
     name: ClassVar[str] = "ALP"
     about: ClassVar[str] = "Answers any key of a huge domain from a few bits per entry. Counts or sums. No δ."
+    serves: ClassVar[tuple[Goal, ...]] = ("look-ups",)
     delta_text: ClassVar[str] = "ALP is pure: no δ."
 
     alpha: Exact = ALPHA

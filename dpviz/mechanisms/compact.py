@@ -29,6 +29,7 @@ from dpviz.mechanisms.count_noise import (
 from dpviz.model.answers import Answer, CompactTable
 from dpviz.model.answers.compact import MOST_BITS, least_bits
 from dpviz.model.error import BETAS, ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.compact import CompactLaw, sampler_of
 from dpviz.model.laws.count_noise import FiniteLaw, SamplerKind
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
@@ -118,6 +119,7 @@ class Compact(Parameters):
 
     name: ClassVar[str] = "Compact"
     about: ClassVar[str] = "Answers every label of a huge domain, one look-up at a time. No δ."
+    serves: ClassVar[tuple[Goal, ...]] = ("look-ups",)
     delta_text: ClassVar[str] = "Compact is pure: no δ."
 
     epsilon: Exact = parameter(reads=Epsilon())

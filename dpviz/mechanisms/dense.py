@@ -37,6 +37,7 @@ from dpviz.mechanisms.gaussian import (
 )
 from dpviz.model.answers import Answer, Table
 from dpviz.model.error import BETAS, ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.dense import NoisyBins, bins_law
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Switch, parameter
@@ -117,6 +118,7 @@ class Dense(Parameters):
 
     name: ClassVar[str] = "Dense"
     about: ClassVar[str] = "Noise on every bin. Best below about 10,000 bins."
+    serves: ClassVar[tuple[Goal, ...]] = ("bins", "ranges", "top")
     delta_text: ClassVar[str] = "Dense is pure: no δ. Gaussian noise needs δ, or ρ alone where zCDP adds it up."
     first_choice: ClassVar[int] = 1
 

@@ -14,6 +14,7 @@ from dpviz.mechanisms.dense import MOST_BINS
 from dpviz.mechanisms.ranked import EPSILON, Contest, ListBound
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.ranking import ExponentialLaw
 from dpviz.model.mechanism import DRAWS_A_SECOND, Cost, Mode, Space
 from dpviz.model.parameters import Exact, Parameters, Probability, WholeNumber, parameter
@@ -70,6 +71,7 @@ class ExponentialTopK(Parameters):
 
     name: ClassVar[str] = "ExponentialTopK"
     about: ClassVar[str] = "The largest bins of a known domain in order. A baseline: always k of them."
+    serves: ClassVar[tuple[Goal, ...]] = ("top",)
     delta_text: ClassVar[str] = "With δ = 0 the steps add up; with a δ many of them come to less ε."
     names_items: ClassVar[bool] = True
 

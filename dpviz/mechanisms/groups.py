@@ -15,6 +15,7 @@ from dpviz.mechanisms.one_domain import product
 from dpviz.mechanisms.opened_parts import opened
 from dpviz.model.answers import Answer, Grouped
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.grouped import GroupedLaw
 from dpviz.model.mechanism import Bound, Choice, Cost, Mechanism, Mode, Space
 from dpviz.model.partition import Partition
@@ -45,6 +46,8 @@ class Around:
     names_items: ClassVar[bool] = False
     draws_records: ClassVar[bool] = False
     cuts: ClassVar[bool] = False
+    serves: ClassVar[tuple[Goal, ...]] = ()
+    worth_from: ClassVar[int] = 0
     first_choice: ClassVar[int] = 0
 
     @classmethod

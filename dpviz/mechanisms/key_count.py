@@ -11,6 +11,7 @@ from dpviz.boundary import protect_module
 from dpviz.exact import Decay, text
 from dpviz.model.answers import Answer, KeyBound
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.key_count import KeyCountLaw
 from dpviz.model.laws.threshold import least_passing
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
@@ -73,6 +74,7 @@ class KeyCount(Parameters):
 
     name: ClassVar[str] = "KeyCount"
     about: ClassVar[str] = "About how many bins are not empty: one number, for mechanisms that need it."
+    serves: ClassVar[tuple[Goal, ...]] = ("distinct",)
     delta_text: ClassVar[str] = "KeyCount is pure: no δ."
 
     epsilon: Exact = parameter(reads=Epsilon())

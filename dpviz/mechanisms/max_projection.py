@@ -20,6 +20,7 @@ from dpviz.mechanisms.moves import Moves
 from dpviz.model.answers import Answer, Buckets
 from dpviz.model.answers.buckets import MOST_BITS, MOST_VALUE, Places
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.buckets import BucketsLaw
 from dpviz.model.laws.threshold import Cut
 from dpviz.model.mechanism import Bound, Cost, Mechanism, Mode, Space
@@ -91,6 +92,7 @@ class MaxProjection(Capped):
 
     name: ClassVar[str] = "MaxProjection"
     about: ClassVar[str] = "Answers any key of a huge domain by reading one number. Counts or sums. No δ."
+    serves: ClassVar[tuple[Goal, ...]] = ("look-ups",)
     delta_text: ClassVar[str] = "MaxProjection is pure: no δ."
 
     room: Exact = BUCKETS

@@ -18,6 +18,7 @@ from dpviz.laws import tables
 from dpviz.mechanisms.count_noise import CAP, LAW, Base, BoundNoise, CountNoise
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.pure_sparse import PureSparseLaw
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, Parameters, Probability, parameter
@@ -108,6 +109,7 @@ class PureSparse(Parameters):
 
     name: ClassVar[str] = "PureSparse"
     about: ClassVar[str] = "Shows only the largest bins. Pure, for domains of any size."
+    serves: ClassVar[tuple[Goal, ...]] = ("bins", "top")
     delta_text: ClassVar[str] = "PureSparse is pure: no δ."
     first_choice: ClassVar[int] = 2
 

@@ -13,6 +13,7 @@ from dpviz.mechanisms.records import number_of_records
 from dpviz.model.answers import Answer, Record
 from dpviz.model.answers.records import record_at
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.records import PseudocountLaw, ResponseLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, Parameters, parameter
@@ -72,6 +73,7 @@ class RandomisedRecord(Parameters):
 
     name: ClassVar[str] = "RandomisedRecord"
     about: ClassVar[str] = "The label of one record, told at random: a baseline beside the samplers."
+    serves: ClassVar[tuple[Goal, ...]] = ("sample",)
     delta_text: ClassVar[str] = "RandomisedRecord is pure: no δ."
     draws_records: ClassVar[bool] = True
 

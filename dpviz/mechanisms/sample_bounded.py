@@ -17,6 +17,7 @@ from dpviz.laws.search import least
 from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, Record
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.records import BoundedLaw, PaddedBoundedLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactNumber, OneOf, Parameters, Probability, parameter
@@ -103,6 +104,7 @@ class SampleBounded(Parameters):
 
     name: ClassVar[str] = "SampleBounded"
     about: ClassVar[str] = "One record of bits whose shares are near one half, without any noise."
+    serves: ClassVar[tuple[Goal, ...]] = ("sample",)
     delta_text: ClassVar[str] = "With δ = 0 the columns add up; with a δ many of them come to less ε."
     draws_records: ClassVar[bool] = True
 

@@ -18,6 +18,7 @@ from dpviz.laws import category
 from dpviz.model.answers import Answer, Record, WeightedRecord
 from dpviz.model.answers.records import record_at
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.records import CategoryLaw, Projection, public_records, rounded_up
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, OneOf, Parameters, parameter
@@ -94,6 +95,7 @@ class SampleCategory(Parameters):
 
     name: ClassVar[str] = "SampleCategory"
     about: ClassVar[str] = "One record, and then as many as are wanted, from noisy counts of all labels."
+    serves: ClassVar[tuple[Goal, ...]] = ("sample",)
     delta_text: ClassVar[str] = "SampleCategory is pure: no δ."
     draws_records: ClassVar[bool] = True
     first_choice: ClassVar[int] = 5

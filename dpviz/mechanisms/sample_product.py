@@ -17,6 +17,7 @@ from dpviz.laws.product import Noise, Rounds, beta_for, theory_n
 from dpviz.mechanisms.records import check_rows, number_of_records
 from dpviz.model.answers import Answer, ProductRecord
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.product import CutProductLaw, ProductLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import (
@@ -116,6 +117,7 @@ class SampleProduct(Parameters):
 
     name: ClassVar[str] = "SampleProduct"
     about: ClassVar[str] = "One record of many bits, and then as many as are wanted, from noisy means."
+    serves: ClassVar[tuple[Goal, ...]] = ("sample",)
     draws_records: ClassVar[bool] = True
     revision: ClassVar[int] = 2
     delta_text: ClassVar[str] = "SampleProduct needs δ, or ρ alone where zCDP adds it up."

@@ -34,6 +34,7 @@ from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import moved_keys, own_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel, ErrorValue
+from dpviz.model.goals import Goal
 from dpviz.model.laws.stability import StabilityLaw, TruncatedStabilityLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, Parameters, Probability, parameter
@@ -125,6 +126,7 @@ class Stability(Parameters):
 
     name: ClassVar[str] = "Stability"
     about: ClassVar[str] = "Shows only bins that are large enough. Any number of bins, known or not."
+    serves: ClassVar[tuple[Goal, ...]] = ("bins", "top")
     delta_text: ClassVar[str] = "Stability needs δ: a bin that one unit alone makes may show."
     first_choice: ClassVar[int] = 4
     cuts: ClassVar[bool] = True

@@ -20,6 +20,7 @@ from dpviz.mechanisms.gaussian import GAUSSIAN, GAUSSIAN_WORDS
 from dpviz.mechanisms.moves import Moves, moved_keys
 from dpviz.model.answers import Answer, SparseTable
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.threshold import Cut, ThresholdLaw, TruncatedThresholdLaw
 from dpviz.model.mechanism import Bound, Cost, Mode, Space
 from dpviz.model.parameters import Epsilon, Exact, ExactOrNone, OneOf, parameter
@@ -96,6 +97,7 @@ class Threshold(PureOrNot):
 
     name: ClassVar[str] = "Threshold"
     about: ClassVar[str] = "Shows what reaches a threshold: counts or sums over a huge domain. Pure, or with a δ."
+    serves: ClassVar[tuple[Goal, ...]] = ("bins", "look-ups")
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
     cuts: ClassVar[bool] = True

@@ -18,6 +18,7 @@ from dpviz.mechanisms.alp import (
     part_for,
 )
 from dpviz.mechanisms.look_ups import BehindThreshold
+from dpviz.model.goals import Goal
 from dpviz.model.parameters import Exact, Switch, parameter
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -85,6 +86,7 @@ class ThresholdALP(BehindThreshold):
 
     name: ClassVar[str] = "ThresholdALP"
     about: ClassVar[str] = "Keeps large values, and answers any other key from a small sketch. Counts or sums."
+    serves: ClassVar[tuple[Goal, ...]] = ("look-ups",)
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
     alpha: Exact = ALPHA

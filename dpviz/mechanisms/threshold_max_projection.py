@@ -7,6 +7,7 @@ from typing import ClassVar
 from dpviz.boundary import protect_module
 from dpviz.mechanisms.look_ups import BehindThreshold
 from dpviz.mechanisms.max_projection import BUCKETS, BucketsBound, exponent_for, places_for
+from dpviz.model.goals import Goal
 from dpviz.model.parameters import Exact
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -58,6 +59,7 @@ class ThresholdMaxProjection(BehindThreshold):
 
     name: ClassVar[str] = "ThresholdMaxProjection"
     about: ClassVar[str] = "Keeps large values, and answers any other key by reading one number. Counts or sums."
+    serves: ClassVar[tuple[Goal, ...]] = ("look-ups",)
     delta_text: ClassVar[str] = "Without δ every bin gets noise, empty ones too; with δ unknown keys can be asked."
 
     room: Exact = BUCKETS

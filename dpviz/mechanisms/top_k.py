@@ -34,6 +34,7 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.ranking import PeelingLaw
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, ExactOrNone, Parameters, WholeNumber, parameter
@@ -145,6 +146,7 @@ class TopK(Parameters):
 
     name: ClassVar[str] = "TopK"
     about: ClassVar[str] = "The largest items in order, known or not, until no more stand out."
+    serves: ClassVar[tuple[Goal, ...]] = ("top",)
     delta_text: ClassVar[str] = "TopK needs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
     first_choice: ClassVar[int] = 3

@@ -27,6 +27,7 @@ from dpviz.mechanisms.ranked import (
 )
 from dpviz.model.answers import Answer, Ranked
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.ranking import NoisyListLaw
 from dpviz.model.mechanism import Cost, Mode
 from dpviz.model.parameters import Exact, OneOf, Parameters, parameter
@@ -94,6 +95,7 @@ class TopKLaplace(Parameters):
 
     name: ClassVar[str] = "TopKLaplace"
     about: ClassVar[str] = "The largest items with noisy counts, where a unit touches few bins."
+    serves: ClassVar[tuple[Goal, ...]] = ("top",)
     delta_text: ClassVar[str] = "TopKLaplace needs δ: an item that one unit brings among the largest may show."
     names_items: ClassVar[bool] = True
 

@@ -24,6 +24,7 @@ from dpviz.mechanisms.gaussian import DELTA, GAUSSIAN, GAUSSIAN_WORDS, USUAL_DEL
 from dpviz.model.answers import Answer, Ranges
 from dpviz.model.answers.ranges import asked
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.tree import GaussianTreeLaw, NoisyTree, TreeLaw, weights_of
 from dpviz.model.measures import Measure, all_bins, one_bin
 from dpviz.model.mechanism import DRAWS_A_SECOND, Bound, Cost, Mode, Space
@@ -151,6 +152,8 @@ class Tree(Parameters):
 
     name: ClassVar[str] = "Tree"
     about: ClassVar[str] = "Any range of an ordered domain, short or long. Best for hundreds of bins or more."
+    serves: ClassVar[tuple[Goal, ...]] = ("ranges",)
+    worth_from: ClassVar[int] = 365
 
     @property
     def revision(self) -> int:  # type: ignore[override]

@@ -136,6 +136,14 @@ class Domain(metaclass=NamedClass):
         malformed values. Empty where no order means anything."""
         return range(0)
 
+    @property
+    def stretches(self) -> tuple[tuple[int, str], ...]:
+        """Usual lengths of ranges in this order, with their names, the shortest first: powers of ten, or a day and a
+        month where bins are times. Empty where no order means anything."""
+        bins = self.bins_in_order.stop - self.bins_in_order.start
+        lengths = (10**power for power in range(1, len(str(bins))))
+        return tuple((length, f"{length:,} bins") for length in lengths if length < bins)
+
     def numbers_of(self, index: int) -> tuple[Fraction | None, Fraction | None]:
         """Return the least and the greatest number that a bin holds, or the edges between which its numbers lie.
 
@@ -1069,6 +1077,10 @@ class TimeDomain(_OneColumn):
     @property
     def ordered(self) -> bool:
         return True
+
+    @property
+    def stretches(self) -> tuple[tuple[int, str], ...]:
+        return tuple(one for one in times.STRETCHES[self.by] if one[0] < len(self.bins_in_order))
 
     @property
     def edges(self) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from dpviz.boundary import protect_module
 from dpviz.model.answers import Answer
 from dpviz.model.error import ErrorModel
+from dpviz.model.goals import Goal
 from dpviz.model.laws.base import Clamp, StoredLaw
 from dpviz.model.limited import Limited
 from dpviz.model.measures import Measure
@@ -301,6 +302,8 @@ class ParameterTexts(Protocol):
 class WidgetDefaults(Protocol):
     """The choices that a widget offers, and the values that it gives where nobody has chosen."""
 
+    serves: ClassVar[tuple[Goal, ...]]
+    worth_from: ClassVar[int]
     first_choice: ClassVar[int]
 
     @classmethod

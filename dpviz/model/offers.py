@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dpviz.model.goals import Goal
+
 if TYPE_CHECKING:
     from dpviz.model.mechanism import Mechanism
 
@@ -17,25 +19,32 @@ class Offer(NamedTuple):
     about         a sentence
     stays         the parameters that stay where another value of epsilon is picked
     records       whether it draws records
+    serves        the things that an answer tells
+    worth_from    the length of a range from which it may be worth more than noise on every bin; 0: it is for none
     first_choice  its place among those that a page opens with; 0 for all others
     """
 
     about: str
     stays: tuple[str, ...]
     records: bool
+    serves: tuple[Goal, ...]
+    worth_from: int
     first_choice: int
 
 
 def offer(kind: type[Mechanism]) -> Offer:
     """The description that a class gives of itself."""
     stays = tuple(choice.name for choice in kind.choices() if choice.stays)
-    return Offer(kind.about, stays, kind.draws_records, kind.first_choice)
+    return Offer(kind.about, stays, kind.draws_records, kind.serves, kind.worth_from, kind.first_choice)
 
 
 def written(record: Path) -> dict[str, Offer]:
     """The recorded descriptions of mechanisms, by their names."""
     found: dict[str, dict[str, Any]] = json.loads(record.read_text(encoding="utf-8"))
-    return {name: Offer(**{**one, "stays": tuple(one["stays"])}) for name, one in found.items()}
+    return {
+        name: Offer(**{**one, "stays": tuple(one["stays"]), "serves": tuple(one["serves"])})
+        for name, one in found.items()
+    }
 
 
 def by_choice(offers: Mapping[str, Offer]) -> list[str]:

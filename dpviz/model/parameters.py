@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, Typ
 from dpviz.boundary import one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
+from dpviz.model.goals import Goal
 from dpviz.model.mechanism import Choice
 from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing
@@ -284,6 +285,13 @@ class ParameterFacts:
 
     cuts: ClassVar[bool] = False
     """Whether its delta pays for a threshold of keys that are not empty: then no rho alone is its price."""
+
+    serves: ClassVar[tuple[Goal, ...]] = ()
+    """The things that an answer tells, of which the advisor compares the error with that of others."""
+
+    worth_from: ClassVar[int] = 0
+    """The length of a range in bins from which its answer may be worth more than noise on every bin; 0: it is for no
+    ranges."""
 
     first_choice: ClassVar[int] = 0
     """How soon a widget takes it to open with, where nobody has chosen: 1 before 2. 0: not at all."""

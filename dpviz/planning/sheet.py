@@ -16,6 +16,7 @@ from typing import Any
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import text
+from dpviz.laws.search import least
 from dpviz.mechanisms import in_way, ways
 from dpviz.model.domain import Domain
 from dpviz.model.error import BETAS, ErrorModel, ErrorValue
@@ -41,6 +42,8 @@ VERSION = 2
 DOTS = 50
 """A picture of equally likely errors has so many: two in a hundred each."""
 CHANCE_UP_TO = 40
+SURE = 0.95
+LARGEST_COUNT = 10**18
 
 
 @dataclass(frozen=True)
@@ -335,7 +338,7 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     near = error.near_the_cut(levels)
     dots = error.quantiles(levels) if near is None else near[1]
     bias = error.bias(0)
-    counts = list(range(CHANCE_UP_TO + 1))
+    counts = chance_counts(error)
     chance = [error.chance_shown(count) for count in counts]
     return {
         "dots": None if dots is None else [str(dot) for dot in dots],
@@ -345,6 +348,27 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
         if None in chance
         else {"c": [str(count) for count in counts], "p": [round(value, 4) for value in chance if value is not None]},
     }
+
+
+def chance_counts(error: ErrorModel) -> list[int]:
+    """The true counts of the curve of chances: the first few, or, where these are hardly ever shown, those up to a
+    little above the count that is shown 95 times in 100, closer together where the curve rises."""
+    few = list(range(CHANCE_UP_TO + 1))
+    last = error.chance_shown(CHANCE_UP_TO)
+    if last is None or last >= SURE:
+        return few
+    rare, sure = (_first_shown(error, chance) for chance in (1 - SURE, SURE))
+    if sure > LARGEST_COUNT:
+        return few
+    top = sure + max(1, sure // 8)
+    even, near = range(0, top, max(1, -(-top // CHANCE_UP_TO))), range(rare, sure, max(1, (sure - rare) // 10))
+    return sorted({*even, *near, sure, top})
+
+
+def _first_shown(error: ErrorModel, chance: float) -> int:
+    """The least count that is shown with at least this chance, which grows with the count; one above all where none
+    is."""
+    return least(lambda count: count > LARGEST_COUNT or (error.chance_shown(count) or 0) >= chance)
 
 
 def python_call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import ClassVar, cast
 
@@ -33,7 +34,9 @@ class MechanismComparison(Explorer):
     question : Domain or Question
         The question. Its data are not looked at.
     mechanisms : list of str or Mechanism, optional
-        Names or mechanisms; the first five that dpviz knows by default. All get the common epsilon.
+        Names or mechanisms. By default those of the first five that dpviz knows that answer the question: one that
+        needs a `cap` is named with it, as in ``[dv.Dense(epsilon=1), dv.PureSparse(epsilon=1, cap=1000)]``. All get the
+        common epsilon.
     unit : Unit, optional
         The privacy unit, where there is no session.
     where : dict, optional
@@ -87,10 +90,9 @@ class MechanismComparison(Explorer):
         remaining = None if session is None else session.known()[0]
         top = TEACHING_TOP if remaining is None else remaining.total.epsilon
         start = min(OPENING, top) if epsilon is None else positive(epsilon, "epsilon")
-        known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records][:MOST]
-        asked = known if mechanisms is None else list(mechanisms)
         declared = session.charter.unit if session is not None else unit or Unit()
         asks, protects = Question.of(question, where).resolved(declared)
+        asked = _answering(asks, protects, start) if mechanisms is None else list(mechanisms)
         bins = asks.bins if asks.domain.declared else None
         super().__init__(
             ComparisonSheet(
@@ -103,6 +105,17 @@ class MechanismComparison(Explorer):
                 truth=None if counts is None else Truth.of(counts, bins, protects.n),
             )
         )
+
+
+def _answering(question: Question, unit: Unit, epsilon: Fraction) -> list[str | Mechanism]:
+    """The first mechanisms with a value per bin, without those that refuse the question; all where each does."""
+    known = [name for name, kind in REGISTRY.items() if not kind.names_items and not kind.draws_records][:MOST]
+    answering: list[str | Mechanism] = []
+    for name in known:
+        with suppress(ParameterError):
+            _made(name, 1).with_epsilon(epsilon).bind(question, unit)
+            answering.append(name)
+    return answering or [*known]
 
 
 def _made(asked: object, place: int) -> Mechanism:

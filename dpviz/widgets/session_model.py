@@ -11,6 +11,8 @@ are computed on a thread of their own, and cancelling, which waits for nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +23,12 @@ from dpviz.exact import rational, text, typed
 from dpviz.mechanisms import REGISTRY, mechanism, named
 from dpviz.model.domain import Domain
 from dpviz.model.error import BETAS
+from dpviz.model.goals import Goal
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.words import capital
 from dpviz.planning import epsilon_grid
+from dpviz.planning.advice import first_mechanisms, known_goal, opening_words
 from dpviz.planning.sheet import PlanSheet
 from dpviz.session.accountant import SYMBOLS
 from dpviz.session.custody import Custody
@@ -60,8 +64,10 @@ class SessionModel(Follower):
         session: Custody,
         questions: Sequence[object] = (),
         mechanism: Mechanism | None = None,
+        goal: str | None = None,
     ) -> None:
         self.session = session
+        self._goal = None if goal is None else known_goal(goal)
         self._lately: dict[int, Release] = {}
         self._saving = Saving()
         self._drawn = Drawn()
@@ -70,7 +76,7 @@ class SessionModel(Follower):
         for asked in [*questions, *state.known_questions(session)]:
             self._offered.add(Question.of(asked))
         known = self._offered.questions
-        first, opening = _first(session, known, mechanism, given=bool(questions))
+        first, opening = _first(session, known, mechanism, self._goal, given=bool(questions))
         self._plan = plan_of(session, first, opening)
         self._sheet = self._plan.sheet.to_json()
         if first not in known:
@@ -475,19 +481,19 @@ def _opening(session: Custody) -> Fraction:
 
 
 def _first(
-    session: Custody, known: Sequence[Question], mechanism: Mechanism | None, *, given: bool
+    session: Custody, known: Sequence[Question], mechanism: Mechanism | None, goal: Goal | None, *, given: bool
 ) -> tuple[Question, Mechanism]:
     """The question and mechanism to open with: the first question that is known and that something answers at its
     defaults. One that was given is the one, whatever answers it."""
     if mechanism is not None or (given and known):
         first = next(iter(known), None) or _declared_default(session)
-        return first, mechanism or _fitting(session, first) or _usual(session)
+        return first, mechanism or _fitting(session, first, goal) or _usual(session)
     for question in known:
-        fitting = _fitting(session, question)
+        fitting = _fitting(session, question, goal)
         if fitting is not None:
             return question, fitting
     first = _declared_default(session)
-    return first, _fitting(session, first) or _usual(session)
+    return first, _fitting(session, first, goal) or _usual(session)
 
 
 def _usual(session: Custody) -> Mechanism:
@@ -496,25 +502,25 @@ def _usual(session: Custody) -> Mechanism:
     return offered.at_price(_opening(session), Fraction(1, 10**6))
 
 
-def _fitting(session: Custody, question: Question) -> Mechanism | None:
-    """The mechanism to open with: the first one that can answer, in the order in which they offer themselves, and then
-    any, with the parameters that the question needs; where the budget has no δ one that costs none. None where none
-    can."""
+def _fitting(session: Custody, question: Question, goal: Goal | None) -> Mechanism | None:
+    """The mechanism to open with: the first of the advice that can answer, and then any; where the budget has no δ one
+    that costs none. None where none can."""
     unpaid: Mechanism | None = None
-    epsilon = _opening(session)
-    remaining, _ = session.known()
-    delta = Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
-    for kind in REGISTRY.by_choice():
-        try:
-            candidate: Mechanism = kind.at_price(epsilon, delta)
-            if fitted := kind.fitted(question):
-                candidate = kind.from_parameters({**candidate.parameters(), **fitted})
-            if plan_of(session, question, candidate).affordable or delta:
-                return candidate
-        except ParameterError:
-            continue
-        unpaid = unpaid or candidate
+    delta = _delta(session)
+    with suppress(ParameterError):
+        asked, unit = replace(question, by=None).resolved(session.charter.unit)
+        for candidate in first_mechanisms(asked, unit, _opening(session), delta, goal):
+            with suppress(ParameterError):
+                if plan_of(session, question, candidate).affordable or delta:
+                    return candidate
+                unpaid = unpaid or candidate
     return unpaid
+
+
+def _delta(session: Custody) -> Fraction:
+    """A tenth of the δ of the budget, or a usual one where there is no budget."""
+    remaining, _ = session.known()
+    return Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
 
 
 def _opened(session: Custody, question: Question, opening: Mechanism) -> str:
@@ -524,10 +530,11 @@ def _opened(session: Custody, question: Question, opening: Mechanism) -> str:
         return ""
     try:
         plan_of(session, question, usual)
+        asked, unit = replace(question, by=None).resolved(session.charter.unit)
+        return opening_words(opening, asked, unit, _opening(session), _delta(session))
     except ParameterError as refused:
         why = f"{capital(refused.rule)}, and this question has {question.domain.size_text}."
         return f"{why} So the plan opens on {opening.name}, which can answer it."
-    return ""
 
 
 def _declared_default(session: Custody) -> Question:

@@ -246,7 +246,7 @@ def test_a_domain_too_large_for_dense_opens_on_what_can_answer_it_and_says_why(l
         asked = it.page.get_by_role("group", name="Question", exact=True)
         expect(asked.get_by_role("note")).to_have_text(
             "Dense answers at most 10,000,000 bins, and this question has 2^64 bins. "
-            "So the plan opens on TopK, which can answer it."
+            "So the plan opens on Stability, which can answer it."
         )
         expect(asked.get_by_role("alert")).to_have_count(0)
         expect(it.button("Release").filter(has_text="pay ε")).to_be_enabled()

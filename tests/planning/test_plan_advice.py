@@ -1,0 +1,85 @@
+"""A plan names what its mechanism loses to, with both errors, and the errors of ranges before they are paid for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpviz as dv
+from dpviz.model.question import Question
+from dpviz.planning.advice import NOTED, sum_error
+from dpviz.privacy.unit import Unit
+from dpviz.session.plan import Plan
+
+FIFTY = dv.Domain.integers(0, 49, column="x")
+MANY = dv.Domain.integers(0, 511, column="x")
+DAYS = dv.Domain.times("2020", "2024", by="day", column="t")
+
+
+def planned(mechanism: Any, domain: dv.Domain, unit: Unit | None = None) -> str:
+    return repr(Plan(mechanism.bind(*Question.of(domain).resolved(unit or Unit()))))
+
+
+def line(said: str, head: str) -> str:
+    return next((one.strip() for one in said.splitlines() if one.startswith(f"  {head} ")), "")
+
+
+def test_the_ten_largest_of_fifty_bins_are_better_sorted_from_counts_and_the_race_says_so() -> None:
+    said = line(planned(dv.ExponentialTopK(10, "1"), FIFTY), "better")
+    every = dv.Dense("1").bind(*Question.of(FIFTY).resolved(Unit())).error.all_bins(NOTED)
+    own = dv.ExponentialTopK(10, "1").bind(*Question.of(FIFTY).resolved(Unit())).error.rank(10, NOTED)
+    assert every is not None and own is not None and own.value > 4 * every.value
+    assert said == (
+        f'better       dv.Dense(epsilon="1"), its counts sorted, for the same price: the 10th place '
+        f"≤ {2 * every.value}, here ≤ {own.value}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "domain", "unit"),
+    [
+        (dv.Dense("1/2"), FIFTY, Unit()),
+        (dv.ExponentialTopK(2, "1"), FIFTY, Unit("user", max_bins=30)),
+        (dv.Tree("1/2"), dv.Domain.integers(0, 9_999, column="x"), Unit()),
+        (dv.KeyCount(epsilon="1/2"), FIFTY, Unit()),
+    ],
+    ids=["counts", "a list of users in many bins", "ranges", "a number"],
+)
+def test_a_mechanism_that_does_not_lose_badly_names_no_other(mechanism: Any, domain: dv.Domain, unit: Unit) -> None:
+    assert line(planned(mechanism, domain, unit), "better") == ""
+
+
+def test_no_better_mechanism_costs_a_delta_that_the_plan_does_not_spend() -> None:
+    assert "Tree" in line(planned(dv.Dense("1/2"), dv.Domain.integers(0, 525_599, column="x")), "better")
+    categories = dv.Domain.categories([f"c{place}" for place in range(60_000)], column="x")
+    assert "delta" not in line(planned(dv.Dense("1/2"), categories), "better")
+
+
+def test_clamped_counts_say_what_their_sum_costs_and_how_to_avoid_it() -> None:
+    unit = Unit("user", max_bins=3)
+    said = line(planned(dv.Dense("1/2"), MANY, unit), "sums")
+    assert "2.8 times as wide as with clamp=False (±376), for the same price" in said
+    question, protected = Question.of(MANY).resolved(unit)
+    clamped, free = (
+        sum_error(made.bind(question, protected), range(512))
+        for made in (dv.Dense("1/2"), dv.Dense("1/2", clamp=False))
+    )
+    assert clamped is not None and free is not None and f"{float(clamped.value / free.value):.2g}" == "2.8"
+    geometric = np.random.default_rng(11).geometric(1 - np.exp(-1 / 6), (2, 1000, 512))
+    sums = abs((geometric[0] - geometric[1]).sum(axis=1))
+    # 950 of 1,000 sums on average; fewer than 890 or 1,000 with chance below 1e-9
+    assert 890 <= int((sums <= float(free.value)).sum()) < 1000
+    assert line(planned(dv.Dense("1/2", clamp=False), MANY, unit), "sums") == ""
+    assert line(planned(dv.Dense("1/2"), FIFTY), "sums") == ""
+
+
+def test_the_plan_of_a_tree_has_the_errors_of_a_week_a_month_and_a_year_where_bins_are_days() -> None:
+    bound = dv.Tree("1/2").bind(*Question.of(DAYS).resolved(Unit()))
+    said = line(planned(dv.Tree("1/2"), DAYS), "ranges")
+    for words, days in (("a week", 7), ("30 days", 30), ("365 days", 365)):
+        first = (1461 - days) // 2
+        error = bound.error.range(first, first + days - 1, NOTED)
+        assert error is not None and f"{words} ±≈{error.value}" in said
+    assert said.endswith("95 in 100 each") and line(planned(dv.Dense("1/2"), DAYS), "ranges") == ""
