@@ -1080,7 +1080,8 @@ class TimeDomain(_OneColumn):
 
     @property
     def stretches(self) -> tuple[tuple[int, str], ...]:
-        return tuple(one for one in times.STRETCHES[self.by] if one[0] < len(self.bins_in_order))
+        usual = ((length, f"a {by}" if many == 1 else f"{many} {by}s") for length, many, by in times.STRETCHES[self.by])
+        return tuple(one for one in usual if one[0] < len(self.bins_in_order))
 
     @property
     def edges(self) -> tuple[int, ...]:

@@ -24,15 +24,15 @@ BY: Final = ("hour", "day", "week", "month", "quarter", "year")
 """How long a bin of times may be. A week begins on whatever day the first one does."""
 MOST_BINS: Final = 1_000_000
 HOW: Final = 'write "YYYY-MM-DD", and after it " HH:MM" for a time of day'
-STRETCHES: Final[Mapping[str, tuple[tuple[int, str], ...]]] = {
-    "hour": ((24, "a day"), (7 * 24, "a week"), (30 * 24, "30 days"), (365 * 24, "365 days")),
-    "day": ((7, "a week"), (30, "30 days"), (365, "365 days")),
-    "week": ((4, "4 weeks"), (13, "13 weeks"), (52, "52 weeks")),
-    "month": ((3, "a quarter"), (12, "a year")),
-    "quarter": ((4, "a year"), (40, "10 years")),
-    "year": ((10, "10 years"),),
+STRETCHES: Final[Mapping[str, tuple[tuple[int, int, str], ...]]] = {
+    "hour": ((24, 1, "day"), (7 * 24, 1, "week"), (30 * 24, 30, "day"), (365 * 24, 365, "day")),
+    "day": ((7, 1, "week"), (30, 30, "day"), (365, 365, "day")),
+    "week": ((4, 4, "week"), (13, 13, "week"), (52, 52, "week")),
+    "month": ((3, 1, "quarter"), (12, 1, "year")),
+    "quarter": ((4, 1, "year"), (40, 10, "year")),
+    "year": ((10, 10, "year"),),
 }
-"""Usual lengths of ranges of such stretches, in bins, with their names."""
+"""Usual lengths of ranges of such stretches: in bins, and as a number of longer or the same stretches."""
 MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
 """Bins of whole months."""
 LENGTHS: Final = {"hour": HOUR, "day": DAY, "week": 7 * DAY}
