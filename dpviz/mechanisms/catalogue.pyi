@@ -3,6 +3,7 @@
 # ruff: noqa: I001
 from dpviz.mechanisms.dense import Dense as Dense
 from dpviz.mechanisms.stability import Stability as Stability
+from dpviz.mechanisms.key_selection import KeySelection as KeySelection
 from dpviz.mechanisms.pure_sparse import PureSparse as PureSparse
 from dpviz.mechanisms.compact import Compact as Compact
 from dpviz.mechanisms.tree import Tree as Tree

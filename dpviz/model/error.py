@@ -188,6 +188,10 @@ class ErrorModel:
         but for a chance of at most beta: one statement about all items."""
         return None
 
+    def named(self, beta: Fraction) -> ErrorValue | None:
+        """The least count of a bin that is named without its count, but for a chance of at most beta; for 0, always."""
+        return None
+
     @property
     def next_place(self) -> int | None:
         """The place of the first count past the rows that are read; None where there is none, or it is private."""

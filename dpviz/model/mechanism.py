@@ -172,6 +172,11 @@ class BoundPrice(BoundTerms):
         threshold, or no choice."""
         return {}
 
+    @property
+    def with_counts(self) -> Mapping[str, Fraction]:
+        """The same of `Stability`, which shows counts at this price, for an answer that has none; else empty."""
+        return {}
+
     def gaussian(self, unit: Unit) -> tuple[Fraction, Shifts] | None:
         """The variance of discrete Gaussian noise on counts and how this unit, in place of its own, moves them; None
         where there is other noise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -523,7 +524,7 @@ class Plan:
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound)
-        lines += threshold_lines(self.bound)
+        lines += threshold_lines(self.bound) + count_lines(self.bound)
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)
@@ -572,10 +573,26 @@ def threshold_lines(bound: Bound) -> list[str]:
     found = bound.thresholds
     if not found:
         return []
-    told = " and ".join(f"from {reach(least)} with {NOISES[base]} noise" for base, least in found.items())
-    best = min(found, key=lambda base: found[base])
-    lower = f'; base="{best}" shows more' if len(set(found.values())) > 1 else ""
-    return [f"  thresholds   {told}{lower}"]
+    lower = f'; base="{_lowest(found)}" shows more' if len(set(found.values())) > 1 else ""
+    return [f"  thresholds   {_told(found)}{lower}"]
+
+
+def count_lines(bound: Bound) -> list[str]:
+    """The same of the mechanism that shows counts, where an answer has names alone, and whether it names more."""
+    found, half = bound.with_counts, bound.error.named(Fraction(1, 2))
+    if not found or half is None:
+        return []
+    best = _lowest(found)
+    more = f'; Stability(base="{best}") names more' if found[best] < half.value else ", by Stability"
+    return [f"  with counts  {_told(found)}{more}"]
+
+
+def _told(found: Mapping[str, Fraction]) -> str:
+    return " and ".join(f"from {reach(least)} with {NOISES[base]} noise" for base, least in found.items())
+
+
+def _lowest(found: Mapping[str, Fraction]) -> str:
+    return min(found, key=lambda base: found[base])
 
 
 def uncut_lines(uncut: Plan | None) -> list[str]:

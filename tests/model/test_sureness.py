@@ -86,6 +86,7 @@ QUESTIONS: dict[str, Callable[[ErrorModel, Fraction], ErrorValue | None]] = {
     "in_place 2": lambda error, beta: error.in_place(2, 2, beta),
     "listed": lambda error, beta: error.listed(beta),
     "left_out": lambda error, beta: error.left_out(beta),
+    "named": lambda error, beta: error.named(beta),
 }
 MEANS: dict[str, Callable[[ErrorModel], ErrorValue | None]] = {
     **{f"expected {c}": lambda error, c=c: error.expected(c) for c in COUNTS},  # type: ignore[misc]

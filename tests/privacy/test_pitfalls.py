@@ -59,10 +59,13 @@ PITFALLS: dict[str, tuple[str, ...]] = {
         "prices/test_planted.py::largest_rise",
         "prices/test_planted.py::one_end_of_the_fall",
     ),
+    "chances of names that are rounded to the nearest, and names by counts of records": (
+        "mechanisms/test_key_selection.py::test_chances_that_are_rounded_to_the_nearest_cost_more",
+        "mechanisms/test_key_selection.py::test_a_rule_for_units_is_too_cheap_for_records",
+    ),
     "rho of range-bounded steps for pure answers": ("prices/test_planted.py::range_bounded_for_pure",),
 }
-"""The pitfalls, and their tests or planted faults. A selection of names that is rounded to the nearest is not among
-them: names without counts are not offered."""
+"""The pitfalls, and their tests or planted faults."""
 
 
 @pytest.mark.parametrize("pitfall", PITFALLS)

@@ -164,6 +164,13 @@ RECIPES = {
         'release["N14228"]',
         "Where a value that is too high now and then is worse than a slower look-up: take `dv.ThresholdALP`.",
     ),
+    "KeySelection": Recipe(
+        BY_FLIGHT + 'question = "destination"\n',
+        'dv.KeySelection(epsilon="1/2", delta="1e-6")',
+        "release.items[:3]",
+        "Where counts are wanted, too, or one unit is in three values or more: take `dv.Stability`, which shows counts "
+        "from nearly the same size on, or from a smaller one with `base=\"gaussian\"`.",
+    ),
     "KeyCount": Recipe(
         BY_FLIGHT + 'question = "aircraft"\n',
         'dv.KeyCount(epsilon="1/10")',
@@ -221,7 +228,7 @@ batch.ask(*lines[0])
 """How each kind of sub-session is opened and asked."""
 
 LESSONS = {
-    "10_finite_computers": ("Dense", "Stability", "PureSparse", "Compact"),
+    "10_finite_computers": ("Dense", "Stability", "KeySelection", "PureSparse", "Compact"),
     "20_consistency": ("Tree", "Sorted", "Queries", "Marginals"),
     "30_alp": ("Threshold", "ALP", "ThresholdALP", "MaxProjection", "ThresholdMaxProjection", "KeyCount"),
     "40_top_k": ("TopK", "TopKLaplace", "TopKSet", "ExponentialTopK", "PayWhatYouGet"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpviz.model.answers.compact import CompactTable as CompactTable
     from dpviz.model.answers.grouped import Grouped as Grouped
     from dpviz.model.answers.key_count import KeyBound as KeyBound
+    from dpviz.model.answers.key_set import KeySet as KeySet
     from dpviz.model.answers.log_sketch import LogSketch as LogSketch
     from dpviz.model.answers.marginals import MarginalTables as MarginalTables
     from dpviz.model.answers.queries import QueryAnswers as QueryAnswers
@@ -45,6 +46,7 @@ _HOME: Final = {
     "Draws": "records",
     "Grouped": "grouped",
     "KeyBound": "key_count",
+    "KeySet": "key_set",
     "LogSketch": "log_sketch",
     "MarginalTables": "marginals",
     "ProductRecord": "records",
@@ -73,6 +75,7 @@ __all__ = [
     "Grouped",
     "Intervals",
     "KeyBound",
+    "KeySet",
     "Listing",
     "LogSketch",
     "MarginalTables",

@@ -59,6 +59,7 @@ _FILES: Final = {
     "compact": "compact",
     "grouped": "grouped",
     "key count": "key_count",
+    "key set": "key_set",
     "log-sketch": "log_sketch",
     "marginals": "marginals",
     "product record": "records",

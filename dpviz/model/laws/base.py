@@ -181,6 +181,7 @@ _FILES: Final = {
     ("exponential", 1): "ranking",
     ("grouped", 1): "grouped",
     ("key count", 1): "key_count",
+    ("key selection", 1): "key_selection",
     ("log-sketch", 1): "log_sketch",
     ("marginals", 1): "marginals",
     ("marginals-gaussian", 1): "marginals",
