@@ -29,6 +29,9 @@ TOP, AXIS = 16.0, 36.0
 
 THICK, THIN = 3.4, 1.0
 
+MOST_CELLS = 1_000
+"""Of a longer set the first cells are drawn."""
+
 
 @plain_arguments
 def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", width: int = 700) -> Picture:
@@ -76,6 +79,8 @@ def ranked(release: Release, *, beta: Number = "0.05", theme: Theme = "light", w
     if release.valued:
         sentences.append(f"{errors_sentence(release, level)} {release.answer.remark(release.reading)}")
         sentences += [ARROWS] if release.reading.limited.cuts else []
+    if not release.valued and len(listing.items) > MOST_CELLS:
+        sentences.append(f"The first {MOST_CELLS:,} are drawn.")
     return picture_of(
         [part],
         title=wrapped(title, wide, TITLE),
@@ -127,10 +132,11 @@ class _List:
 def _cells(listing: Listing) -> list[_Cell]:
     ordered = listing.ordered
     names = listing.short or listing.items
-    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(names)]
+    drawn = names if listing.values is not None else names[:MOST_CELLS]
+    items = [_Cell("item", item, str(place + 1) if ordered else "") for place, item in enumerate(drawn)]
     if listing.ended:
         items.append(_Cell("bottom", "⊥", ""))
-    return items + [_Cell("unused", "", "")] * (listing.most - len(items))
+    return items + [_Cell("unused", "", "")] * (listing.most - len(names) - listing.ended)
 
 
 def _finding(release: Release) -> str:

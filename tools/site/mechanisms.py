@@ -169,7 +169,7 @@ RECIPES = {
         'dv.KeySelection(epsilon="1/2", delta="1e-6")',
         "release.items[:3]",
         "Where counts are wanted, too, or one unit is in three values or more: take `dv.Stability`, which shows counts "
-        "from nearly the same size on, or from a smaller one with `base=\"gaussian\"`.",
+        'from nearly the same size on, or from a smaller one with `base="gaussian"`.',
     ),
     "KeyCount": Recipe(
         BY_FLIGHT + 'question = "aircraft"\n',

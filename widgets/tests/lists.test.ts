@@ -48,6 +48,17 @@ test.each([
     expect(el.textContent).not.toMatch(/undefined|NaN|this bin alone|any one bin/);
 });
 
+test("of many names the first are drawn, and the table has all of them", () => {
+    const answer = list();
+    answer.labels = answer.short_labels = Array.from({ length: 1234 }, (_, i) => `w${1000 + i}`);
+    answer.values = [];
+    answer.list = { places: "1234", ordered: false, ended: false, sentence: "1,234 bins named." };
+    answer.bars = {};
+    const { el } = open("result-chart", { result: answer });
+    expect(cells(el, ":not(.dp-bottom, .dp-unused)")).toBe(1000);
+    expect(el.textContent).toContain("And 234 more: the table has all of them.");
+});
+
 test("a screen reader hears the items in order and the end, and no empty place", () => {
     const { el } = open("result-chart", { result: ended(2) });
     const read = [...el.querySelectorAll(".dp-listed li:not([aria-hidden])")];

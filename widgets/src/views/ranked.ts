@@ -27,6 +27,9 @@ const readList = shape({
     bars: table(shape({ one: readBar, all: maybe(readBar) })),
 });
 
+/** Of a longer set the first cells are drawn; its table has all names. */
+const MOST_CELLS = 1000;
+
 type Listed = Result & Read<typeof readList>;
 
 export const rankedView: ResultView<Listed> = {
@@ -48,7 +51,8 @@ export const rankedView: ResultView<Listed> = {
                 element.replaceChildren(
                     valued
                         ? valuedList(width, cellsOf(result), valuesOf(result, beta), title, result.limits)
-                        : cellList(cellsOf(result), title),
+                        : cellList(firstOf(cellsOf(result)), title),
+                    ...(valued ? [] : moreThan(result.labels.length)),
                 );
             },
             finding: () => result.list.sentence,
@@ -68,6 +72,13 @@ export const rankedView: ResultView<Listed> = {
 function cellsOf({ list, labels, short_labels }: Listed): Cells {
     return { items: labels, short: short_labels, maxItems: Number(list.places), ended: list.ended, ordered: list.ordered };
 }
+
+const firstOf = (cells: Cells): Cells =>
+    cells.items.length > MOST_CELLS ? { ...cells, items: cells.items.slice(0, MOST_CELLS), maxItems: MOST_CELLS } : cells;
+
+/** The number of names that have no cell. */
+const moreThan = (names: number): HTMLElement[] =>
+    names > MOST_CELLS ? [h("p", { class: "dp-sure" }, `And ${shown(String(names - MOST_CELLS))} more: the table has all of them.`)] : [];
 
 function valuesOf(result: Listed, beta: string): Valued[] {
     const { one, all } = result.bars.get(beta)!;
