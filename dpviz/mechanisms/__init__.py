@@ -14,12 +14,13 @@ the papers are pure functions of uniform integers: `noise/finite.py`, `noise/spa
 
 Sparse vectors. Threshold, ALP and ThresholdALP answer counts and sums in whole steps; `moves.py` bounds how far one
 unit moves them. KeySelection answers names (`model/answers/key_set.py`), by the coins of `noise/key_selection.py`; the
-law is `laws/key_selection.py`, the share of one key `privacy/key_selection.py`. A sketch (`model/answers/sketch.py`) is drawn by `noise/alp.py` and `noise/flips.py`; `laws/alp.py` has
-the law of an estimate and the exact price of a moved value, `fitting/unary.py` the estimators, `laws/alp_readers.py`
-the errors of the other estimators. `log_sketch` and `signed_sketch` are sketches that are read otherwise
-(`laws/log_encoding.py` is the table of logarithms). `cuts.py` is the noise and threshold of values that are shown,
-`look_ups.py` the parameters of look-ups, `model/laws/behind.py` the effect of a threshold on an error. MaxProjection
-and ThresholdMaxProjection answer buckets (`model/answers/buckets.py`, `noise/max_projection.py`), KeyCount one number.
+law is `laws/key_selection.py`, the share of one key `privacy/key_selection.py`. A sketch (`model/answers/sketch.py`) is
+drawn by `noise/alp.py` and `noise/flips.py`; `laws/alp.py` has the law of an estimate and the exact price of a moved
+value, `fitting/unary.py` the estimators, `laws/alp_readers.py` the errors of the other estimators. `log_sketch` and
+`signed_sketch` are sketches that are read otherwise (`laws/log_encoding.py` is the table of logarithms). `cuts.py` is
+the noise and threshold of values that are shown, `look_ups.py` the parameters of look-ups, `model/laws/behind.py` the
+effect of a threshold on an error. MaxProjection and ThresholdMaxProjection answer buckets (`model/answers/buckets.py`,
+`noise/max_projection.py`), KeyCount one number.
 
 Records. SampleCategory, SampleBounded, SampleProduct and RandomisedRecord draw a record (`model/answers/records.py`,
 `model/laws/records.py`) from counts, from sums of columns, or from bits in a random order. `noise/category.py`,
