@@ -119,7 +119,7 @@ class KeySelection(Parameters):
             raise ParameterError.of(
                 f"max_per_bin {unit.max_per_bin:,}",
                 f"{self.name} counts the units of a bin, each of them once",
-                "limit max_per_bin of the question to 1: limits=dv.Limits(max_per_bin=1)",
+                "limit max_per_bin to one record, by limits= of the question",
             )
         return KeySelectionBound(self, question, unit, moved).check_reached()
 
