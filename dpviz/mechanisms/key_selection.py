@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 LABEL_BITS: Final = 64
 """The storage of one name, where nothing says how long names are."""
 
+RULE: Final = "Desfontaines, Voss, Gipson, Mandayam 2020, Theorem 1"
+SEVERAL: Final = "Kairouz, Oh, Viswanath 2017, Theorem 3.3, for all bins that one unit moves"
+"""The proofs of a price, in words."""
+
 
 class KeySelection(Parameters):
     """Name the bins that enough units are in, without their counts.
@@ -164,9 +168,7 @@ class KeySelectionBound(Bound):
     @cached_property
     def price(self) -> Guarantee:
         epsilon, delta = self.mechanism.epsilon, self.mechanism.delta
-        rule = "Desfontaines, Voss, Gipson, Mandayam 2020, Theorem 1"
-        if self.moved > 1:
-            rule += f", for each of {self.moved:,} bins that one unit moves, and Kairouz, Oh, Viswanath 2017 for all"
+        rule = RULE if self.moved == 1 else f"{RULE}; {SEVERAL}"
         steps = ApproxZCDP(self.moved * pure_rho(self.share[0]), delta)
         return Guarantee(ApproxDP(epsilon, delta), self.unit, rule, requested=epsilon, zcdp_steps=steps)
 
