@@ -38,7 +38,7 @@ from dpviz.exact import (
     text,
     whole,
 )
-from dpviz.laws.gaussian_loss import tail_surely_below
+from dpviz.laws.gaussian_loss import log_tail, tail_surely_below
 from dpviz.laws.geometric import log_all
 
 PRECISION = 128
@@ -180,7 +180,9 @@ class DiscreteGaussian:
 
     def chance_above(self, value: int) -> float:
         """Pr[Z > value] in floating point, for pictures."""
-        return float(self.above(value)[0])
+        if value < 0:
+            return 1 - self.chance_above(-value - 1)
+        return math.exp(log_tail(self.variance, value + 1))
 
     def _least(self, holds: Callable[[int], bool], near: Fraction) -> int:
         """The least a >= 0 that holds, where all above one that holds do; looked for from where Pr[Z > a] is near."""
@@ -353,17 +355,9 @@ def chance_from(variance: Fraction, m: int, precision: int = PRECISION) -> Enclo
     if a < 0:
         least, most = (2 * _rational(end) for end in _integral(variance, Fraction(0), precision))
         low, high = least - high, most - low
-    x, v = gmpy2.mpq(2 * m - 1, 2), _rational(variance)
-    before, now, added = gmpy2.mpq(1), -x / v, gmpy2.mpq(0)
-    for k, bernoulli in enumerate(BERNOULLI, 1):
-        added -= (gmpy2.mpq(2, 4**k) - 1) * bernoulli / math.factorial(2 * k) * now
-        for n in (2 * k - 1, 2 * k):
-            before, now = now, -(x * now + n * before) / v
+    added = _corrections(2 * m - 1, variance)
     ends = sorted(added * _rational(end) for end in _exp(-a * a / (2 * variance), precision))
-    spare = 2 / (1 + x * x / (32 * v)) ** 8 if a >= 0 else 4  # 1.0865 sqrt(pi) is below 2, exp(-8 y) below (1 + y)**-8
-    every = math.factorial(2 * len(BERNOULLI))
-    off = abs(BERNOULLI[-1]) / every * (1 + math.isqrt(every)) * (2 + math.isqrt(int(variance)))
-    off = off / v ** len(BERNOULLI) * spare
+    off = _rest(a, variance)
     least, most = (_rational(end) for end in _all(variance, precision))
     rounded = []
     for context, end in zip(
@@ -372,6 +366,42 @@ def chance_from(variance: Fraction, m: int, precision: int = PRECISION) -> Enclo
         with context:
             rounded.append(from_mpfr(gmpy2.mpfr(end)))
     return max(Fraction(0), rounded[0]), rounded[1]
+
+
+@lru_cache(maxsize=8)
+def _factors(bernoulli: tuple[Any, ...]) -> tuple[list[int], int]:
+    """-B_2k(1/2) / (2k)! in whole numbers, and the number that they are divided by."""
+    found = [-(gmpy2.mpq(2, 4**k) - 1) * one / math.factorial(2 * k) for k, one in enumerate(bernoulli, 1)]
+    common = math.lcm(*(int(one.denominator) for one in found))
+    return [int(one * common) for one in found], common
+
+
+def _corrections(twice: int, variance: Fraction) -> Any:
+    """The sum over k of -B_2k(1/2) / (2k)! p_(2k-1)(x) at x = twice / 2, in whole numbers: with v = r / q and
+    P_n = p_n (2r)^n, P_(n+1) = -q twice P_n - 4 q r n P_(n-1)."""
+    factors, common = _factors(BERNOULLI)
+    r, q = gmpy2.mpz(variance.numerator), gmpy2.mpz(variance.denominator)
+    before, now, total, square = gmpy2.mpz(1), -q * twice, gmpy2.mpz(0), 4 * r * r
+    for k, factor in enumerate(factors, 1):
+        total = total * square + factor * now
+        for n in (2 * k - 1, 2 * k):
+            before, now = now, -q * (twice * now + 4 * r * n * before)
+    return gmpy2.mpq(total, common * (2 * r) ** (2 * len(BERNOULLI) - 1))
+
+
+def _rest(a: Fraction, variance: Fraction) -> Any:
+    """At least what is left out: |B_2K| / (2K)! times the integral of |w^(2K)|."""
+    terms, every = len(BERNOULLI), math.factorial(2 * len(BERNOULLI))
+    off = abs(BERNOULLI[-1]) / every * (1 + math.isqrt(every)) * (2 + math.isqrt(int(variance)))
+    lower, upper = directed(64)
+    with lower:
+        v = gmpy2.mpfr(_rational(variance))
+        fall = v**terms
+        if a >= 0:  # 1.0865 sqrt(pi) is below 2, exp(-8 y) below (1 + y)**-8
+            fall *= (1 + gmpy2.mpfr(_rational(a * a / (8 * variance))) / 4) ** 8
+    with upper:
+        found = gmpy2.mpfr((2 if a >= 0 else 4) * off) / fall
+    return _rational(from_mpfr(found))
 
 
 def gaussian_tail(variance: Fraction, least: int, precision: int = PRECISION) -> Enclosure:

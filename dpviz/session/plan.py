@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DpvizError, ParameterError
@@ -514,6 +513,8 @@ class Plan:
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
 
     def __repr__(self) -> str:
+        from dpviz.planning import thresholds
+
         cost = would_cost(self.price, self.budget, self.remaining, self.verbs)
         lines = [
             f"Plan (free, sees no data): {self.bound.question.text}, {self.bound.mechanism!r}",
@@ -524,7 +525,7 @@ class Plan:
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound)
-        lines += threshold_lines(self.bound) + count_lines(self.bound)
+        lines += thresholds.lines(self.bound)
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)
@@ -562,37 +563,6 @@ def advice_lines(bound: Bound) -> list[str]:
     lines = [f"  ranges       {ranges}"] if ranges else []
     lines += [f"  sums         {sums}"] if sums else []
     return lines + ([] if worse is None else [f"  better       {better_text(*worse)}"])
-
-
-NOISES: Final = {"exp": "geometric", "gaussian": "Gaussian"}
-"""The noise laws of thresholds, in words."""
-
-
-def threshold_lines(bound: Bound) -> list[str]:
-    """The least value that is shown with each noise law, and the law with the lower one."""
-    found = bound.thresholds
-    if not found:
-        return []
-    lower = f'; base="{_lowest(found)}" shows more' if len(set(found.values())) > 1 else ""
-    return [f"  thresholds   {_told(found)}{lower}"]
-
-
-def count_lines(bound: Bound) -> list[str]:
-    """The same of the mechanism that shows counts, where an answer has names alone, and whether it names more."""
-    found, half = bound.with_counts, bound.error.named(Fraction(1, 2))
-    if not found or half is None:
-        return []
-    best = _lowest(found)
-    more = f'; Stability(base="{best}") names more' if found[best] < half.value else ", by Stability"
-    return [f"  with counts  {_told(found)}{more}"]
-
-
-def _told(found: Mapping[str, Fraction]) -> str:
-    return " and ".join(f"from {reach(least)} with {NOISES[base]} noise" for base, least in found.items())
-
-
-def _lowest(found: Mapping[str, Fraction]) -> str:
-    return min(found, key=lambda base: found[base])
 
 
 def uncut_lines(uncut: Plan | None) -> list[str]:
