@@ -92,6 +92,7 @@ class KeySelection(Parameters):
 
     name: ClassVar[str] = "KeySelection"
     about: ClassVar[str] = "Names the bins that are large enough, without counts. Any number of bins, known or not."
+    names_items: ClassVar[bool] = True
     delta_text: ClassVar[str] = "KeySelection needs δ: a bin that one unit alone makes may be named."
 
     epsilon: Exact = parameter(reads=Epsilon())

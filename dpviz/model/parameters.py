@@ -278,7 +278,7 @@ class ParameterFacts:
         return ()
 
     names_items: ClassVar[bool] = False
-    """Whether an answer names the largest items, instead of having a value for every bin."""
+    """Whether an answer names the large items, instead of having a value for every bin."""
 
     draws_records: ClassVar[bool] = False
     """Whether it answers questions for records, and no others."""

@@ -183,6 +183,7 @@ def test_left_out_mechanisms_are_those_that_dpviz_knows() -> None:
         lambda: dv.MechanismComparison("visits", BINS),  # type: ignore[arg-type]
         lambda: dv.MechanismComparison(None, BINS, ["Laplace"]),
         lambda: dv.MechanismComparison(None, BINS, ["Dense", "TopKSet"]),
+        lambda: dv.MechanismComparison(None, BINS, ["Dense", "KeySelection"]),
         lambda: dv.MechanismComparison(None, BINS, [object()]),  # type: ignore[list-item]
         lambda: dv.MechanismComparison(None, BINS, []),
         lambda: dv.MechanismComparison(None, BINS, ["Dense"] * 6),
