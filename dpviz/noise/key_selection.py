@@ -25,6 +25,9 @@ from dpviz.noise.fixed import power as power_of
 LARGEST = 2**63 - 1
 """No count is as large."""
 
+MOST_GROWN = 4096
+"""Above the epsilon of so many bits a key of one unit that is not decided at once draws more of them."""
+
 WORD, MOST_WORD = 64, 2**64 - 1
 """Bits of a uniform number that are drawn for each key. The rare key that they leave open gets more."""
 
@@ -77,6 +80,12 @@ class NamingChances:
         """Bits that are lost where 1 is taken away from e^epsilon."""
         return 16 + (self.epsilon.denominator // self.epsilon.numerator).bit_length()
 
+    @cached_property
+    def grown(self) -> int:
+        """Bits before the point of c x^t at the last turn, about e^epsilon, from which chances below it are brought
+        down."""
+        return min(MOST_GROWN, ceil(self.epsilon * Fraction(3, 2)))
+
     def _until_always(self, turn: int) -> int:
         """How many counts more than the turn bring U_t to 1: (1 - L(t) + c) x^-k is at most c then."""
         working = 4 * self.spare
@@ -92,7 +101,7 @@ class NamingChances:
     def _kept(self, places: int) -> _Places:
         """The numbers that all chances have alike, at these places: made once."""
         if places not in self._tables:
-            self._tables[places] = _Places.of(self, places + 2 * self.spare)
+            self._tables[places] = _Places.of(self, places + 2 * self.spare + self.grown)
         return self._tables[places]
 
 

@@ -66,6 +66,9 @@ MOST_PRECISE: Final = 4096
 MOST_DIVISORS: Final = 8
 """Where one entry may be larger, the rule of Rényi orders is taken, which needs no divisors."""
 
+MOST_TAU: Final = 1024
+"""Where tau is larger, which takes 10**8 entries, e^tau times a chance proves nothing, and has too many digits."""
+
 LEAST_RATIO: Final = Fraction(7025, 10_000)
 """v / n from which on q <= 2**-20: above 20 ln(2) / (2 pi**2)."""
 
@@ -313,7 +316,9 @@ def epsilon_of(moves: Shifts, variance: Fraction, delta: Fraction) -> Fraction:
 def _applies(moves: Shifts, variance: Fraction) -> bool:
     """Whether the exact rule is proved here."""
     # One coordinate needs no theorem. Several do, whose q = e^(-2 pi^2 v/n) must be at most 2^-20.
-    return bool(moves.worst) and (moves.entries == 1 or variance >= LEAST_RATIO * moves.squared)
+    if not moves.worst or moves.entries == 1:
+        return bool(moves.worst)
+    return variance >= LEAST_RATIO * moves.squared and _tau(moves, variance) <= MOST_TAU
 
 
 def certain(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
@@ -428,14 +433,19 @@ def delta_bounds(
     return max(Fraction(0), smallest) * scale[0] * alone[0], max(Fraction(0), largest) * scale[1] * alone[1]
 
 
+def _tau(moves: Shifts, variance: Fraction) -> Fraction:
+    """At least tau of several entries."""
+    # 19.739 is below 2 pi**2, and far out e**-1000 stands for anything smaller
+    power = max(Fraction(-1000), Fraction(-19739, 1000) * variance / moves.squared)
+    return Fraction(401, 100) * (moves.entries - 1) * exp_bounds(power, 64)[1]
+
+
 @lru_cache(maxsize=64)
 def _off(moves: Shifts, variance: Fraction) -> Enclosure:
     """e**-tau and e**tau, enclosed together."""
     if moves.entries == 1:
         return Fraction(1), Fraction(1)
-    # 19.739 is below 2 pi**2, and far out e**-1000 stands for anything smaller
-    power = max(Fraction(-1000), Fraction(-19739, 1000) * variance / moves.squared)
-    tau = Fraction(401, 100) * (moves.entries - 1) * exp_bounds(power, 64)[1]
+    tau = _tau(moves, variance)
     if tau > 1:
         return Fraction(0), exp_bounds(ceil_to(tau, Fraction(1, 8)), 64)[1]
     return 1 - tau, 1 + tau + tau * tau

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from dpviz.boundary import protect_module
@@ -37,7 +37,7 @@ from dpviz.exact import Enclosure, ceil_to, exp_bounds, log1p_bounds, place
 from dpviz.laws.first_guesses import gaussian_near
 from dpviz.laws.gaussian import gaussian_tail
 from dpviz.laws.search import least
-from dpviz.privacy.discrete_gaussian import FEW, Shifts, calibrate, delta_bounds, rho_of
+from dpviz.privacy.discrete_gaussian import FEW, MOST_ADDED, Shifts, calibrate, delta_bounds, rho_of
 from dpviz.privacy.grid import DELTA_STEP
 from dpviz.privacy.unknown_keys import Filled, shown_at_most
 
@@ -158,8 +158,11 @@ class Splits:
         """At least the delta of the noise on this number of keys. No threshold changes it."""
         found = self._known.get(number)
         if found is None:
-            box, added = Shifts.box(number, self.each), number * self.variance <= FEW  # integrals are quick, and near
-            found = delta_bounds(box, box.worst[0], self.variance, self.epsilon, added=added)[1]
+            box, wide = Shifts.box(number, self.each), number * self.variance
+            bounds = partial(delta_bounds, box, box.worst[0], self.variance, self.epsilon)
+            low, found = bounds(added=wide <= FEW)
+            if FEW < wide <= MOST_ADDED and found > 2 * low:  # integrals are quick, and wide where delta is tiny
+                found = min(found, bounds(added=True)[1])
             self._known[number] = found
         return found
 
