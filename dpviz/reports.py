@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
 from dpviz.charts import columns, tables
-from dpviz.charts.asked import closed_picture
+from dpviz.charts.asked import closed_picture, first_number
 from dpviz.charts.picture import call_of
 from dpviz.charts.words import capital, escape, often, reach
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, LedgerError, ParameterError, UnitError
@@ -189,9 +189,9 @@ def report(
             "pass ledger=session, too",
         )
     heading = title or _heading(releases, sheets, explorers)
-    asked, profiles = carrying.checked(keys), _profiles(releases)
+    asked = carrying.checked(keys)
     results = [
-        columns.written(closed_picture(release, profiles))
+        columns.written(closed_picture(release, _profiles(release, releases, verified)))
         | carrying.carried(release, asked)
         | quantile_lines.carried(release, BETAS[1])
         | {"script": _script(release)}
@@ -299,10 +299,14 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explore
     return releases, list(sheets.values()), explorers
 
 
-def _profiles(releases: list[Release]) -> list[Release]:
-    """The profiles among the releases, and those that were bought with one of them."""
-    each = [release.profile or release for release in releases]
-    return [release for release in each if release.question.aggregate.profiled is not None]
+def _profiles(release: Release, releases: list[Release], verified: _Verified | None) -> list[Release]:
+    """The profile in a report that closes counts: the first one of their bins in the ledger, and no other. Which of
+    several a report is given is a choice after looking."""
+    given = [other for other in releases if (other.profile or other).question.aggregate.profiled is not None]
+    if verified is None or release.teaching is not None or not given or not release.terms.limited.cuts:
+        return []
+    number = first_number(verified.ledger.entries(), release)
+    return [other.profile or other for other in given if other.number == number][:1]
 
 
 def _explores(item: object) -> bool:
@@ -388,6 +392,7 @@ class _Verified:
 
     def __init__(self, ledger: Ledger, paid: list[Release]) -> None:
         self.entries = ledger.verify(check=arithmetic.known).charges
+        self.ledger = ledger
         self.shown = len(_payments(paid))
         self.name = ledger.name
         self.spent = accountant.spent_text(ledger.account)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dpviz.charts.picture import call_of, picture, promise
 from dpviz.errors import DpvizError
 from dpviz.exact import text
+from dpviz.model.aggregate import UnitProfile
 from dpviz.model.closing import Closed, check_about, check_pair
 from dpviz.model.error import BETAS
 
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
 
 MOST_CLOSED: Final = 500
 """The most bins with both bars on a page."""
+
+
+class Entry(Protocol):
+    """An entry of a ledger, as far as it says what was bought."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def body(self) -> Mapping[str, Any]: ...
+
 
 ENDINGS: Final = {"one": "", "all": "_all"}
 """The columns of a frame for any one bin that was picked before looking, and for all bins at once."""
@@ -49,10 +62,31 @@ def first_profile(release: Release, others: Iterable[Release]) -> Release | None
     return min(about, key=lambda other: other.number or 0, default=None)
 
 
+def first_number(entries: Iterable[Entry], release: Release) -> int | None:
+    """The number of the entry that bought the first profile of the bins of some counts, by itself or with other counts.
+
+    It follows from the order of the entries alone, whatever a page or a report holds.
+    """
+    domain, where = (release.question.to_json()[name] for name in ("domain", "where"))
+    for entry in sorted(entries, key=lambda entry: entry.number):
+        bought = entry.body.get("over")
+        for question in (entry.body.get("question"), bought and bought["question"]):
+            if entry.status == "done" and question and _is_profile(question, domain, where):
+                return entry.number
+    return None
+
+
+def _is_profile(question: dict[str, Any], domain: object, where: object) -> bool:
+    """Whether a question is one of a profile of these bins with this filter."""
+    made = question.get("aggregate") or {}
+    return made.get("kind") == UnitProfile.kind and made.get("of") == domain and question["where"] == where
+
+
 def closed_picture(release: Release, others: Iterable[Release] = ()) -> dict[str, Any]:
     """The picture of a release; of counts that one of the others closes, with the ends for what was asked.
 
-    `others` are the profiles of the same ledger.
+    `others` are profiles of the same ledger: where only one of several is given, which one follows from the order of
+    entries (`first_number`).
     """
     drawn, closed = picture(release), _closed(release, others)
     if closed is None or "bars" not in drawn:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.errors import ParameterError
+from dpviz.exact import text
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorValue
 from dpviz.model.goals import GOALS, Goal
-from dpviz.model.measures import LOOK_UPS, ordinal
+from dpviz.model.measures import LOOK_UPS
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.offers import Offer, by_choice
 from dpviz.model.question import Question
@@ -38,6 +39,9 @@ LONG: Final = 100
 
 ITEMS: Final = 10
 """The largest items that are compared, where a mechanism does not say how many it lists."""
+
+PLACES: Final = 20
+"""Of a longer list the errors of so many places are compared, beside that of the first."""
 
 WORDS: Final[Mapping[Goal, str]] = {
     "bins": "every bin",
@@ -82,7 +86,7 @@ class Advised:
 
     def loses_to(self, other: Advised) -> bool:
         """Whether it loses badly to another one."""
-        if self.worst is None or other.worst is None:
+        if self.worst is None or other.worst is None or other.noise > LEGIBLE >= self.noise:
             return False
         return self.worst > BADLY * other.worst or (self.noise > LEGIBLE >= other.noise)
 
@@ -114,7 +118,12 @@ def goals_of(question: Question) -> list[Goal]:
 
 
 def advise(
-    question: Question, unit: Unit, epsilon: Fraction, delta: Fraction = Fraction(0), goal: Goal | None = None
+    question: Question,
+    unit: Unit,
+    epsilon: Fraction,
+    delta: Fraction = Fraction(0),
+    goal: Goal | None = None,
+    items: int | None = None,
 ) -> Advice:
     """Rank the mechanisms for a question by the error of their answers at one price.
 
@@ -130,6 +139,8 @@ def advise(
         The delta that may be spent; with 0 mechanisms that need one are refused.
     goal : str, optional
         One of `GOALS`: what the answer is read for. By default the usual one for the question.
+    items : int, optional
+        How many of the largest are listed, where they are the goal; by default as many as each mechanism suggests.
 
     Returns
     -------
@@ -146,9 +157,15 @@ def advise(
     for name, offer in REGISTRY.offers().items():
         if chosen in offer.serves and (question.domain.declared or chosen == offer.serves[0]):
             try:
-                rows.append(row_of(at_price(name, question, epsilon, delta, chosen), question, unit, chosen))
+                row = row_of(at_price(name, question, epsilon, delta, chosen, items), question, unit, chosen)
             except ParameterError as why:
                 refused[name] = str(why)
+                continue
+            asked = to_approx(row.bound.price.loss).delta
+            if asked > delta:
+                refused[name] = f"{name} costs a delta of {text(asked)}, and {text(delta)} may be spent"
+            else:
+                rows.append(row)
     ranked = sorted(rows, key=lambda row: row.order)
     return Advice(question, unit, chosen, tuple(_reasoned(ranked, chosen, question)), refused)
 
@@ -177,7 +194,7 @@ def better_than(bound: Bound) -> tuple[Advised, Advice] | None:
     if quick is not None and quick.name == bound.mechanism.name:
         return None
     goal = goal_of(bound)
-    found = advise(question, unit, price.epsilon, price.delta, goal)
+    found = advise(question, unit, price.epsilon, price.delta, goal, bound.max_items if goal == "top" else None)
     mine = Advised(bound.mechanism, bound, _ERRORS[goal](bound), _noise_bars(bound) if goal == "bins" else 0)
     return (mine, found) if better_text(mine, found) else None
 
@@ -194,10 +211,10 @@ def better_text(mine: Advised, found: Advice) -> str:
         return f"{best.mechanism.python} instead: here {_noise_text(mine, found.question)}"
     at = max(range(len(mine.errors)), key=lambda place: _value(mine, place))
     how = ", its counts sorted" if found.goal == "top" and best.bound.max_items is None else ""
-    label, value = best.errors[at]
+    label, here = mine.errors[at]
     return (
-        f"{best.mechanism.python}{how}, for the same price: {label} {error_text(value)}, "
-        f"here {error_text(mine.errors[at][1])}"
+        f"{best.mechanism.python}{how}, for the same price: {label} {error_text(best.errors[at][1])}, "
+        f"here {error_text(here)}"
     )
 
 
@@ -215,8 +232,10 @@ def first_mechanisms(
     """The mechanisms to open with at this price, the best first, each made when its turn comes: those of the advice,
     and then all others in the order in which they offer themselves. Where every bin has a bar that can be read, and no
     other mechanism is worth its noise at this size, none but the first is loaded. Unknown keys and records are opened
-    in that order, too, where no goal is given: to compare their mechanisms loads all of them."""
+    in that order, too, where no goal is given: to compare their mechanisms loads all of them. A goal that the question
+    cannot have is none."""
     seen: set[str] = set()
+    goal = goal if goal in goals_of(question) else None
     chosen = goals_of(question)[0] if goal is None else goal
     if goal is not None or (question.domain.declared and question.aggregate.additive):
         quick = None if goal is not None else _plain_first(question, unit, epsilon)
@@ -291,7 +310,9 @@ def usual_goal(question: Question, unit: Unit, epsilon: Fraction, delta: Fractio
     return goals[0]
 
 
-def at_price(name: str, question: Question, epsilon: Fraction, delta: Fraction, goal: Goal) -> Mechanism:
+def at_price(
+    name: str, question: Question, epsilon: Fraction, delta: Fraction, goal: Goal, items: int | None = None
+) -> Mechanism:
     """A mechanism at this price, with the parameters that the question and the goal need."""
     kind = REGISTRY[name]
     made: Mechanism = kind.at_price(epsilon, delta)
@@ -299,6 +320,8 @@ def at_price(name: str, question: Question, epsilon: Fraction, delta: Fraction, 
     fitted = kind.fitted(question)
     if goal == "ranges" and "clamp" in said:
         fitted = {**fitted, "clamp": "false"}
+    if goal == "top" and items is not None and "k" in said:
+        fitted = {**fitted, "k": str(items)}
     return kind.from_parameters({**said, **fitted}) if fitted else made
 
 
@@ -387,20 +410,24 @@ def _linear(bound: Bound, bins: range) -> LinearError | None:
 
 
 def _of_top(bound: Bound) -> Errors:
-    """How far the order may err: the distance below the count of the last place of an item that is listed, or above
-    it of one that is not. Of sorted noisy counts both are at most twice the error of all bins."""
+    """How far the order may err: how far below the count of any place an item before it lies, or above that of the
+    last place one that is not listed. Of sorted noisy counts both are at most twice the error of all bins."""
     question, most = bound.question, bound.max_items
     if most is None:
         every = bound.error.all_bins(NOTED) if question.domain.declared else None
         twice = None if every is None else replace(every, value=2 * every.value, how="bound", off=None)
         return ((_place(question, most), twice),)
-    known = [value for value in (bound.error.rank(most, NOTED), bound.error.listed(NOTED)) if value is not None]
+    places = sorted({1 + (most - 1) * step // PLACES for step in range(PLACES + 1)})
+    errors = [bound.error.rank(place, NOTED) for place in places]
+    known = [value for value in (*errors, bound.error.listed(NOTED)) if value is not None]
     largest = max(known, key=lambda value: value.value, default=None)
     return ((_place(question, most), None if largest is None else replace(largest, how="bound", off=None)),)
 
 
 def _place(question: Question, most: int | None) -> str:
-    return f"the {ordinal(most or min(ITEMS, question.bins))} place" if question.domain.declared else "being listed"
+    return (
+        f"the order of the {most or min(ITEMS, question.bins)} largest" if question.domain.declared else "being listed"
+    )
 
 
 def _of_look_ups(bound: Bound) -> Errors:

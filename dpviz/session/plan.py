@@ -524,7 +524,7 @@ class Plan:
         lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
-        lines += [] if self.ways else advice_lines(self.bound)
+        lines += [] if self.ways else advice_lines(self.bound, rivals=not self.zcdp)
         lines += thresholds.lines(self.bound)
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
@@ -554,12 +554,13 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
     return lines
 
 
-def advice_lines(bound: Bound) -> list[str]:
+def advice_lines(bound: Bound, *, rivals: bool) -> list[str]:
     """The errors of ranges of usual lengths, of a mechanism for them; the sum of clamped counts, where it is far wider
-    than that of free ones; and a mechanism that errs far less for the same price."""
+    than that of free ones; and, with `rivals`, a mechanism that errs far less for the same ε and δ: where a budget
+    counts rho, one of the same ε may cost more."""
     from dpviz.planning.advice import better_text, better_than, clamped_text, stretches_text
 
-    ranges, sums, worse = stretches_text(bound), clamped_text(bound), better_than(bound)
+    ranges, sums, worse = stretches_text(bound), clamped_text(bound), better_than(bound) if rivals else None
     lines = [f"  ranges       {ranges}"] if ranges else []
     lines += [f"  sums         {sums}"] if sums else []
     return lines + ([] if worse is None else [f"  better       {better_text(*worse)}"])

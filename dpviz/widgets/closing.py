@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from dpviz.boundary import protect_module
-from dpviz.charts.asked import closed_picture
+from dpviz.charts.asked import closed_picture, first_number
 from dpviz.errors import DpvizError
-from dpviz.model.aggregate import UnitProfile
 from dpviz.model.release import Release
 from dpviz.session.custody import Custody
 from dpviz.widgets.state import HISTORY
@@ -31,24 +30,14 @@ def profiles_of(session: Custody, release: Release, read: Read) -> list[Release]
     if not release.terms.limited.cuts or release.profile is not None:
         return []
     try:
-        entries = sorted(session.record(HISTORY).entries, key=lambda entry: entry.number)
+        entries = session.record(HISTORY).entries
     except DpvizError:
         return []
-    domain, where = (release.question.to_json()[name] for name in ("domain", "where"))
-    for entry in entries if len(entries) < HISTORY else ():
-        bought = entry.body.get("over")
-        for question in (entry.body.get("question"), bought and bought["question"]):
-            if entry.status == "done" and question and _is_profile(question, domain, where):
-                with suppress(DpvizError):  # one that this dpviz cannot read
-                    found = read(entry.number)
-                    return [found.profile or found]
+    number = first_number(entries, release) if len(entries) < HISTORY else None
+    with suppress(DpvizError):  # one that this dpviz cannot read
+        found = None if number is None else read(number)
+        return [] if found is None else [found.profile or found]
     return []
-
-
-def _is_profile(question: dict[str, Any], domain: object, where: object) -> bool:
-    """Whether a question is one of a profile of these bins with this filter."""
-    made = question.get("aggregate") or {}
-    return made.get("kind") == UnitProfile.kind and made.get("of") == domain and question["where"] == where
 
 
 protect_module(vars())

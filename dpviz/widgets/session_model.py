@@ -82,7 +82,7 @@ class SessionModel(Follower):
         if first not in known:
             self._offered.suggest(first)
             self._sheet["suggested"] = True
-        if mechanism is None and (opened := _opened(session, first, opening)):
+        if mechanism is None and (opened := _opened(session, first, opening, self._goal)):
             self._sheet["opening"] = opened
         self._result: Body | None = None
         self._shown_release: Release | None = None
@@ -523,10 +523,11 @@ def _delta(session: Custody) -> Fraction:
     return Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
 
 
-def _opened(session: Custody, question: Question, opening: Mechanism) -> str:
-    """Why a question for counts in declared bins opens on another mechanism than is usual; empty where it does not."""
+def _opened(session: Custody, question: Question, opening: Mechanism, goal: Goal | None) -> str:
+    """Why a question for counts in declared bins opens on another mechanism than is usual; empty where it does not, or
+    where a goal was given."""
     usual = _usual(session)
-    if type(opening) is type(usual) or not question.domain.declared or not question.aggregate.counts:
+    if goal or type(opening) is type(usual) or not question.domain.declared or not question.aggregate.counts:
         return ""
     try:
         plan_of(session, question, usual)
