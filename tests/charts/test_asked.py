@@ -13,6 +13,7 @@ from dpviz.charts.asked import MOST_CLOSED, asked, closed_picture, ends_of, firs
 from dpviz.charts.picture import picture
 from dpviz.exact import text
 from dpviz.model.error import BETAS
+from tests.reports.pages import data
 from tests.statements import CUT, LIMIT, MONTHS, UNCUT, lesson
 
 PROFILE = dv.Question.contribution_profile(MONTHS)
@@ -86,6 +87,24 @@ def test_the_profile_that_was_bought_with_the_counts_comes_first(tmp_path: Any) 
     of_another = closed_picture(later, [both.profile])["asked"]
     assert of_another["python"] == "session.releases[3].closed_by(session.releases[2].profile)"
     assert any(said.startswith("The profile is that of release 2: ") for said in of_another["remarks"])
+
+
+def test_a_report_takes_the_first_profile_of_the_ledger_or_none_whichever_it_is_given(tmp_path: Any) -> None:
+    """Leaving the first out of a report would choose among profiles after a look at all of them."""
+    rows = pd.DataFrame({"aircraft": ["a", "a", "a", "a", "b"] * 9, "month": [1, 2, 3, 4, 5] * 9})
+    session = dv.Session(rows, CUT, dv.Budget(epsilon="9"), tmp_path / "a.ledger")
+    counts = session.release(MONTHS, dv.Dense(1))
+    first, later = (session.release(PROFILE, dv.Dense(price, clamp=False)) for price in (1, 2))
+
+    def asked_of(*items: Any, **more: Any) -> Any:
+        return data(dv.report(list(items), tmp_path / "it.html", **more))["releases"][0].get("asked")
+
+    want = closed_picture(counts, [first])["asked"]
+    assert asked_of(counts, later, first) == asked_of(counts, first, ledger=session) == want
+    assert asked_of(counts, later) is asked_of(counts, later, ledger=session) is None
+    alone = dv.load(counts.save(tmp_path / "counts.json")), dv.load(first.save(tmp_path / "first.json"))
+    assert asked_of(*alone) is None, "without a ledger nobody knows which was the first"
+    assert asked_of(*alone, ledger=session)["python"] == want["python"]
 
 
 @pytest.mark.parametrize(("bins", "closes"), [(MOST_CLOSED, True), (MOST_CLOSED + 1, False)])
