@@ -11,7 +11,7 @@ from tests.browser.lab import Lab, Notebook
 SLOW = (
     "import dpviz as dv\n"
     'session = dv.Session(dv.datasets.doctor_visits(), dv.Unit("row"), dv.Budget("4"), "visits.ledger")\n'
-    'dv.Workbench(session, dv.Domain.integers(0, 2_000_000, column="visits"))',
+    'dv.Workbench(session, dv.Domain.integers(0, 2_000_000, column="visits"), mechanism=dv.Dense("1/5"))',
 )
 READ = (
     "import dpviz as dv\n"
