@@ -300,8 +300,8 @@ def _sorted(items: object) -> tuple[list[Release], list[PlanSheet], list[Explore
 
 
 def _profiles(release: Release, releases: list[Release], verified: _Verified | None) -> list[Release]:
-    """The profile in a report that closes counts: the first one of their bins in the ledger, and no other. Which of
-    several a report is given is a choice after looking."""
+    """The profile in a report that closes counts: the first one of their bins in the ledger, and no other. Ends by one
+    of several that was picked after a look would miss more often."""
     given = [other for other in releases if (other.profile or other).question.aggregate.profiled is not None]
     if release.teaching is not None:  # of made-up data, with the truth beside it
         return [other.profile or other for other in given]

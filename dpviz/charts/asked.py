@@ -23,7 +23,7 @@ MOST_CLOSED: Final = 500
 """The most bins with both bars on a page."""
 
 
-class Entry(Protocol):
+class Bought(Protocol):
     """An entry of a ledger, as far as it says what was bought."""
 
     @property
@@ -62,7 +62,7 @@ def first_profile(release: Release, others: Iterable[Release]) -> Release | None
     return min(about, key=lambda other: other.number or 0, default=None)
 
 
-def first_number(entries: Iterable[Entry], release: Release) -> int | None:
+def first_number(entries: Iterable[Bought], release: Release) -> int | None:
     """The number of the entry that bought the first profile of the bins of some counts, by itself or with other counts.
 
     It follows from the order of the entries alone, whatever a page or a report holds.
@@ -85,8 +85,8 @@ def _is_profile(question: dict[str, Any], domain: object, where: object) -> bool
 def closed_picture(release: Release, others: Iterable[Release] = ()) -> dict[str, Any]:
     """The picture of a release; of counts that one of the others closes, with the ends for what was asked.
 
-    `others` are profiles of the same ledger: where only one of several is given, which one follows from the order of
-    entries (`first_number`).
+    `others` are profiles of the same ledger. Of several only the first is given, by the order of entries
+    (`first_number`).
     """
     drawn, closed = picture(release), _closed(release, others)
     if closed is None or "bars" not in drawn:
