@@ -410,8 +410,8 @@ def _linear(bound: Bound, bins: range) -> LinearError | None:
 
 
 def _of_top(bound: Bound) -> Errors:
-    """How far the order may err: how far below the count of any place an item before it lies, or above that of the
-    last place one that is not listed. Of sorted noisy counts both are at most twice the error of all bins."""
+    """The error of the order: the distance of an item below the count of any later place, or above that of the last
+    place where it is not listed. Of sorted noisy counts both are at most twice the error of all bins."""
     question, most = bound.question, bound.max_items
     if most is None:
         every = bound.error.all_bins(NOTED) if question.domain.declared else None
