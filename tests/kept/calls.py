@@ -45,7 +45,7 @@ LATER = {
 
 
 def sub_sessions(folder: str, name: str) -> list[Any]:
-    return [*SUB_SESSIONS[name], *(LATER[name] if folder in [*KEPT][-2:] else [])]
+    return [*SUB_SESSIONS[name], *(LATER[name] if folder in [*KEPT][-3:] else [])]
 
 
 AGES = dv.Domain.intervals([0, 18, "40.5", 65, 100], column="age", overflow=True, missing=True)
@@ -230,6 +230,9 @@ TABLES = [
 ]
 """Tables that agree, and an answer for each part."""
 
+NAMES = [Call("rows names of cities", "visits", "city", dv.KeySelection("1/9", "1e-9"))]
+"""Names of unknown keys without their counts."""
+
 KEPT = {
     "0.1.0-2026-11-22": CALLS,
     "0.1.0-2026-11-22-consistency": sorted([*CALLS, *CONSISTENT], key=lambda call: [*UNITS].index(call.ledger)),
@@ -262,11 +265,18 @@ KEPT = {
         [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN, *TABLES],
         key=lambda call: [*UNITS].index(call.ledger),
     ),
+    "0.1.0-2026-11-29-names": sorted(
+        [*CALLS, *CONSISTENT, *SPARSE, *BUCKETS, *RECORDS, *MEANS, *GAUSSIAN, *TABLES, *NAMES],
+        key=lambda call: [*UNITS].index(call.ledger),
+    ),
 }
 """What each folder holds; the last of them is written by today's version."""
 
 SAID_TODAY = ("0.1.0-2026-11-23-zipped", "0.1.0-2026-11-27-tables", "0.1.0-2026-11-28-exact")
 """What these show of lists is in the words of today."""
+
+WITH_LIMITS = ("0.1.0-2026-11-29-names",)
+"""These show the limits of a unit beside each number, and ends that they leave open."""
 
 TAUGHT = {
     "teaching dense": (MONTHS * CITIES, dv.Dense("1")),

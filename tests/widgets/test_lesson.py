@@ -111,7 +111,7 @@ def test_many_bins_are_told_in_columns_that_lose_no_miss() -> None:
     generator = np.random.default_rng(3)
     many = pd.DataFrame({"x": generator.integers(0, 1_237, 9_000)})
     bins = dv.Domain.integers(0, 1_236, column="x")
-    body = Page(lesson(many), bins).told(3)
+    body = Page(lesson(many), bins, mechanism=dv.Dense("1/2")).told(3)
     frame = lesson(many).draw(bins, dv.Dense("1/2"), times=3).misses()
     assert body["truth"]["bins"] == "1237" and len(body["truth"]["labels"]) == MOST_COLUMNS
     assert body["truth"]["labels"][0] == "0 to 1" and body["truth"]["labels"][-1].endswith("1236")

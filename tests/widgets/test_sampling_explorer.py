@@ -14,7 +14,7 @@ import dpviz as dv
 from dpviz.errors import ParameterError
 from dpviz.exact import exp_bounds, log_bounds
 from dpviz.laws import bounded, sampling_curves
-from dpviz.laws.product import largest_rho, theory_n
+from dpviz.laws.product import theory_n
 from dpviz.planning.sampling_sheet import AXES, BIASES, FANS, SamplingSheet
 from tests.widgets.pages import complete
 from tests.widgets.test_tradeoff_explorer import ask
@@ -46,10 +46,10 @@ def test_where_no_constant_is_known_only_a_shape_is_drawn(family: str) -> None:
     assert learn["private"]["values"][at] == 1000 / 0.025 + 1000 / 0.0025
     assert learn["learn"]["values"][at] == 1000 / (2 * 0.0025)
     if family == "bounded":
-        assert learn["draw"]["values"][at] == learn["sharper"]["values"][at] == 1342
+        assert learn["draw"]["values"][at] == learn["sharper"]["values"][at] == 1098
         assert learn["floor"]["values"][at] == math.ceil(math.sqrt(1000) / 0.5)
     else:
-        rho = largest_rho(Fraction(1, 2), Fraction(1, 10**6))
+        rho = rho_for(Fraction(1, 2), Fraction(1, 10**6))
         assert learn["draw"]["values"][at] == theory_n(1000, Fraction(1, 20), rho)
         assert sheet.point()["crossing"] is None
 
