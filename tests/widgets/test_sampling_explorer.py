@@ -16,6 +16,7 @@ from dpviz.exact import exp_bounds, log_bounds
 from dpviz.laws import bounded, sampling_curves
 from dpviz.laws.product import theory_n
 from dpviz.planning.sampling_sheet import AXES, BIASES, FANS, SamplingSheet
+from dpviz.privacy.renyi import rho_for
 from tests.widgets.pages import complete
 from tests.widgets.test_tradeoff_explorer import ask
 
