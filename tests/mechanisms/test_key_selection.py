@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import gmpy2
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,10 +123,11 @@ def neighbours(chance: random.Random) -> Iterator[Held]:
     domain = dv.Domain.keys(column="x") if keys else dv.Domain.integers(1, bins, column="x")
     bound: Any = made.bind(Question.of(domain), limits.unit())
     assert len(contributions(limits, bins)) <= 16
-    law, true = [float(low) for low, _ in chances(bound.law.epsilon, bound.law.delta)], 0.0
-    law += [1.0, 1.0]
+    # The price is attained to the last digit, which floats lose where odds are large and delta is small.
+    law, true = [exactly(low) for low, _ in chances(bound.law.epsilon, bound.law.delta)], 0.0
+    law += [exactly(1), exactly(1)]
     tops = [*range(3), *range(len(law) - 5, len(law) - 1), *(chance.randrange(len(law) - 1) for _ in range(6))]
-    odds = float(exp_bounds(made.epsilon, 64)[0])
+    odds = exactly(exp_bounds(made.epsilon, DIGITS)[1])
     before, after = pairs(limits, bins)
     for one, other in zip(before.tolist(), after.tolist(), strict=True):
         for _ in range(12):
@@ -138,12 +140,19 @@ def neighbours(chance: random.Random) -> Iterator[Held]:
     yield Held(told(made, limits, bins), "delta", float(made.delta), true)
 
 
-def excess(first: Sequence[float], second: Sequence[float], odds: float) -> float:
+def exactly(number: int | Fraction) -> Any:
+    """A number to 256 binary digits."""
+    return gmpy2.mpfr(gmpy2.mpq(number), 256)
+
+
+def excess(first: Sequence[Any], second: Sequence[Any], odds: Any) -> float:
     """By how much the chances of some answers exceed the odds times those of a neighbour, in all."""
-    one, other = np.ones(1), np.ones(1)
-    for p, q in zip(first, second, strict=True):
-        one, other = np.outer(one, (p, 1 - p)).ravel(), np.outer(other, (q, 1 - q)).ravel()
-    return float(np.maximum(0.0, one - odds * other).sum())
+    with gmpy2.context(precision=256):
+        one, other = [exactly(1)], [exactly(1)]
+        for p, q in zip(first, second, strict=True):
+            one = [chance * here for chance in one for here in (p, 1 - p)]
+            other = [chance * here for chance in other for here in (q, 1 - q)]
+        return float(sum(max(exactly(0), a - odds * b) for a, b in zip(one, other, strict=True)))
 
 
 def selection(epsilon: str, delta: str) -> Callable[[], SureCase]:

@@ -54,5 +54,5 @@ def test_whatever_is_typed_is_paid_and_read_back_or_refused_and_free(tmp_path: P
             assert read_anew(tmp_path / f"{unit}.ledger", unit) == {"shown": max(expected, key=int), "read": expected}
             assert len(sessions[unit].ledger.entries()) == len(expected)
     total = sum(map(len, paid.values()))
-    assert total >= count // 4, "too little was accepted to have tested anything"
+    assert total >= count // 8, "too little was accepted to have tested anything"
     record("Odd parameters, read back", f"{count:,} typed: {total:,} paid and read back, {refused:,} refused and free")
