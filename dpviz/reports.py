@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -33,7 +34,7 @@ from dpviz.privacy import ApproxDP, Guarantee, Unit, compose, to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.unit import plural_of
 from dpviz.session import accountant, arithmetic, holding
-from dpviz.session.ledger import Ledger
+from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Releases
 from dpviz.session.saved import from_bytes
@@ -307,7 +308,7 @@ def _profiles(release: Release, releases: list[Release], verified: _Verified | N
         return [other.profile or other for other in given]
     if verified is None or not given or not release.terms.limited.cuts:
         return []
-    number = first_number(verified.ledger.entries(), release)
+    number = first_number(verified.entered, release)
     return [other.profile or other for other in given if other.number == number][:1]
 
 
@@ -407,6 +408,11 @@ class _Verified:
             self.days = sorted({*self.days, found.opened[:10]})
             if found.person:
                 self.people.setdefault(found.person, []).append(found.name)
+
+    @cached_property
+    def entered(self) -> list[Entry]:
+        """All entries of the ledger, read where a profile is looked for."""
+        return self.ledger.entries()
 
     @classmethod
     def own(cls, paid: list[Release]) -> _Verified | None:

@@ -40,6 +40,7 @@ from dpviz.exact import (
 )
 from dpviz.laws.gaussian_loss import log_tail, tail_surely_below
 from dpviz.laws.geometric import log_all
+from dpviz.laws.search import least
 
 PRECISION = 128
 
@@ -189,20 +190,7 @@ class DiscreteGaussian:
         from scipy.special import ndtri
 
         wanted = -math.sqrt(self.variance) * float(ndtri(max(float(near), 1e-300)))
-        low = high = max(0, math.floor(wanted))
-        reach = 1
-        if holds(high):
-            while high > 0 and holds(low := max(0, high - reach)):
-                high, reach = low, 2 * reach
-            if high == 0:
-                return 0
-        else:
-            while not holds(high := low + reach):
-                low, reach = high, 2 * reach
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return high
+        return least(holds, near=math.floor(wanted))
 
     def floors(self, bits: int) -> list[int]:
         """Pr[Z = 0], Pr[Z = 1], ... in units of 2**-bits, rounded down, as far as they are not 0."""

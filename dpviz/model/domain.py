@@ -137,7 +137,7 @@ class Domain(metaclass=NamedClass):
         return range(0)
 
     @property
-    def stretches(self) -> tuple[tuple[int, str], ...]:
+    def usual_ranges(self) -> tuple[tuple[int, str], ...]:
         """Usual lengths of ranges in this order, with their names, the shortest first: powers of ten, or a day and a
         month where bins are times. Empty where no order means anything."""
         bins = self.bins_in_order.stop - self.bins_in_order.start
@@ -1079,8 +1079,10 @@ class TimeDomain(_OneColumn):
         return True
 
     @property
-    def stretches(self) -> tuple[tuple[int, str], ...]:
-        usual = ((length, f"a {by}" if many == 1 else f"{many} {by}s") for length, many, by in times.STRETCHES[self.by])
+    def usual_ranges(self) -> tuple[tuple[int, str], ...]:
+        usual = (
+            (length, f"a {by}" if many == 1 else f"{many} {by}s") for length, many, by in times.USUAL_RANGES[self.by]
+        )
         return tuple(one for one in usual if one[0] < len(self.bins_in_order))
 
     @property

@@ -24,7 +24,7 @@ BY: Final = ("hour", "day", "week", "month", "quarter", "year")
 """How long a bin of times may be. A week begins on whatever day the first one does."""
 MOST_BINS: Final = 1_000_000
 HOW: Final = 'write "YYYY-MM-DD", and after it " HH:MM" for a time of day'
-STRETCHES: Final[Mapping[str, tuple[tuple[int, int, str], ...]]] = {
+USUAL_RANGES: Final[Mapping[str, tuple[tuple[int, int, str], ...]]] = {
     "hour": ((24, 1, "day"), (7 * 24, 1, "week"), (30 * 24, 30, "day"), (365 * 24, 365, "day")),
     "day": ((7, 1, "week"), (30, 30, "day"), (365, 365, "day")),
     "week": ((4, 4, "week"), (13, 13, "week"), (52, 52, "week")),

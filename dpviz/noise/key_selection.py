@@ -26,7 +26,7 @@ LARGEST = 2**63 - 1
 """No count is as large."""
 
 MOST_GROWN = 4096
-"""Above the epsilon of so many bits a key of one unit that is not decided at once draws more of them."""
+"""The largest number of such bits. With a larger epsilon, the coin of a small key draws more bits."""
 
 WORD, MOST_WORD = 64, 2**64 - 1
 """Bits of a uniform number that are drawn for each key. The rare key that they leave open gets more."""
@@ -82,8 +82,8 @@ class NamingChances:
 
     @cached_property
     def grown(self) -> int:
-        """Bits before the point of c x^t at the last turn, about e^epsilon, from which chances below it are brought
-        down."""
+        """Bits before the point of c x^t at the last turn, which is about e^epsilon: chances of smaller counts start
+        there and fall."""
         return min(MOST_GROWN, ceil(self.epsilon * Fraction(3, 2)))
 
     def _until_always(self, turn: int) -> int:

@@ -114,7 +114,7 @@ def goals_of(question: Question) -> list[Goal]:
     if not question.domain.declared:
         return ["top", "bins", "look-ups", "distinct"]
     found: list[Goal] = ["bins", "ranges", "top", "look-ups", "distinct"]
-    return found if question.domain.stretches else [goal for goal in found if goal != "ranges"]
+    return found if question.domain.usual_ranges else [goal for goal in found if goal != "ranges"]
 
 
 def advise(
@@ -294,7 +294,7 @@ def _plain_first(question: Question, unit: Unit, epsilon: Fraction) -> Advised |
 
 def _long_enough(question: Question, offers: Mapping[str, Offer]) -> list[str]:
     """The mechanisms for ranges that are worth their noise, by the longest of the usual ranges."""
-    longest = max((length for length, _ in question.domain.stretches), default=0)
+    longest = max((length for length, _ in question.domain.usual_ranges), default=0)
     return [name for name, offer in offers.items() if 0 < offer.worth_from <= longest]
 
 
@@ -346,8 +346,8 @@ def _of_bins(bound: Bound) -> Errors:
 
 def _of_ranges(bound: Bound) -> Errors:
     """One bin, and a range of each usual length in the middle of the domain."""
-    stretches = ((1, "one bin"), *bound.question.domain.stretches)
-    return tuple((label, stretch_error(bound, length)) for length, label in stretches)
+    ranges = ((1, "one bin"), *bound.question.domain.usual_ranges)
+    return tuple((label, range_error(bound, length)) for length, label in ranges)
 
 
 def middle(question: Question, length: int) -> tuple[int, int]:
@@ -357,7 +357,7 @@ def middle(question: Question, length: int) -> tuple[int, int]:
     return first, first + length - 1
 
 
-def stretch_error(bound: Bound, length: int) -> ErrorValue | None:
+def range_error(bound: Bound, length: int) -> ErrorValue | None:
     """The error of a range of this length, picked before looking: by its own law, or that of a sum of bins, of which
     it is half of the width."""
     first, last = middle(bound.question, length)
@@ -374,12 +374,12 @@ def sum_error(bound: Bound, bins: range) -> ErrorValue | None:
     return ErrorValue((below.value + above.value) / 2, "exact" if error.exact else "bound", error.rule)
 
 
-def stretches_text(bound: Bound) -> str:
+def ranges_text(bound: Bound) -> str:
     """The errors of ranges of usual lengths, of a mechanism whose answer is for them: `10 bins ±87, 100 bins ±100`."""
-    stretches = bound.question.domain.stretches
-    if not bound.mechanism.worth_from or not stretches:
+    ranges = bound.question.domain.usual_ranges
+    if not bound.mechanism.worth_from or not ranges:
         return ""
-    told = ", ".join(f"{label} {error_text(stretch_error(bound, length))}" for length, label in stretches)
+    told = ", ".join(f"{label} {error_text(range_error(bound, length))}" for length, label in ranges)
     return f"{told}, 95 in 100 each"
 
 

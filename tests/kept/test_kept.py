@@ -95,7 +95,7 @@ def as_written(kept: Path, release: dv.Release) -> Any:
 
 
 def in_todays_words(kept: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """What was written down, in the words of today."""
+    """Return the kept record in today's words."""
     return told if kept.name in WITH_LIMITS else reworded(told)
 
 

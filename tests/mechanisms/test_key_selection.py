@@ -475,3 +475,16 @@ def test_both_ends_of_all_parameters_bind_or_are_refused(relation: Any, epsilon:
     sides = 2 if relation == "replace-one" else 1
     assert bound.moved == sides * keys and bound.law.epsilon * bound.moved == Fraction(epsilon)
     assert bound.law.chances.least(Fraction(1, 2)) <= bound.law.chances.sure
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [("1/1000", "1e-6"), ("1", "1e-6"), ("40", "1/3"), ("300", "1e-6"), ("1000", "0.49")]
+)
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_chances_keep_their_width_at_any_epsilon(epsilon: str, delta: str, count: int) -> None:
+    """At epsilon 300 the chance of a key of one record was enclosed by all of itself, and its coin drew 430 bits."""
+    coins = NamingChances(Fraction(epsilon), Fraction(delta))
+    low, high = coins.at_places(count, 64)
+    assert 0 <= high - low <= 2
+    least, most = coins.of(count, 200)
+    assert most - least <= Fraction(1, 2**200)

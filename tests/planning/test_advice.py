@@ -73,12 +73,12 @@ def test_the_rows_stand_in_the_order_of_their_errors(unit: Unit, epsilon: Fracti
 def test_a_tree_is_first_for_ranges_where_its_own_law_says_so() -> None:
     question, unit = asked(MINUTES)
     tree, dense = dv.Tree(HALF).bind(question, unit), dv.Dense(HALF, clamp=False).bind(question, unit)
-    for length, _ in question.domain.stretches:
+    for length, _ in question.domain.usual_ranges:
         first, last = advice.middle(question, length)
         assert (last - first + 1, first >= 0, last < 525_600) == (length, True, True)
         own = tree.error.range(first, last, advice.NOTED)
-        assert own is not None and advice.stretch_error(tree, length) == own
-    far = advice.stretch_error(dense, 100_000)
+        assert own is not None and advice.range_error(tree, length) == own
+    far = advice.range_error(dense, 100_000)
     noise = np.random.default_rng(5).geometric(1 - np.exp(-0.5), (2, 400, 100_000))
     sums = np.sort(abs((noise[0] - noise[1]).sum(axis=1)))
     # of 400 sums of pure noise 380 lie within the half-width on average; fewer than 340 or all with chance below 1e-8
@@ -142,7 +142,7 @@ def test_no_tree_beats_dense_badly_where_the_longest_usual_range_is_shorter_than
     ]
     for domain in short:
         question, protected = asked(domain, unit)
-        assert max(length for length, _ in question.domain.stretches) < least
+        assert max(length for length, _ in question.domain.usual_ranges) < least
         rows = {row.name: row for row in advise(question, protected, epsilon, Fraction(0), "ranges").rows}
         assert not rows["Dense"].loses_to(rows["Tree"])
     question, protected = asked(dv.Domain.integers(0, 10_000, column="a"), unit)

@@ -20,7 +20,7 @@ from dpviz.laws.gaussian import gaussian_tail
 from dpviz.mechanisms.gaussian_keys import key_moves
 from dpviz.model.question import Question
 from dpviz.privacy import gaussian_keys
-from dpviz.privacy.discrete_gaussian import Shifts, calibrate
+from dpviz.privacy.discrete_gaussian import Shifts, calibrate, delta_bounds
 from dpviz.privacy.gaussian_keys import KeyMoves, Splits, calibrate_keys
 from tests.soak.amounts import part
 
@@ -390,7 +390,7 @@ def test_a_threshold_is_found_in_few_steps_at_any_price_for_any_number_of_keys(
     chance, found = random.Random(11), 0
     for epsilon in ("1e-9", "1e-6", "1/1000", "1/7", "10", "333.3"):
         for delta in ("1e-30", "1e-12", "1e-6", "1/7"):
-            keys, each = chance.choice((1, 2, 10, 100, 201, 10**6)), chance.choice((1, 7, 10**6))
+            keys, each = chance.choice((1, 2, 10, 100, 201, 10**6, 10**18)), chance.choice((1, 7, 10**6))
             tails.clear()
             sums.clear()
             calibrate_keys.cache_clear()
@@ -399,3 +399,26 @@ def test_a_threshold_is_found_in_few_steps_at_any_price_for_any_number_of_keys(
                     calibrate_keys(case_moves(keys, each, replaced), Fraction(epsilon), Fraction(delta)).threshold > 0
                 )
     assert found > 15
+
+
+@pytest.mark.parametrize("keys", [10**8, 2**53 - 1, 10**18])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1e-9", "0.999"), ("1", "1/2"), ("5", "1e-6"), ("12", "1e-28")])
+def test_where_the_exact_rule_would_need_billions_of_digits_the_renyi_rule_is_taken(
+    keys: int, epsilon: str, delta: str
+) -> None:
+    """The factor e^tau between both grows with the number of keys: at (5, 1e-6) a calibration did not end, and at
+    (1e-9, 0.999) it ended in infinity."""
+    moved = case_moves(keys, 1, False)
+    noise = calibrate(moved.shifts, Fraction(epsilon), Fraction(delta) / 2)
+    found = calibrate_keys(moved, Fraction(epsilon), Fraction(delta))
+    assert noise.rule == "renyi" and noise.rho >= keys / (2 * noise.variance)
+    assert found.variance >= noise.variance and 0 < found.chance <= Fraction(delta)
+
+
+def test_the_delta_of_common_keys_is_added_up_where_integrals_are_too_wide() -> None:
+    """Just above the variance from which integrals are tried, they enclose 5e-33 by 8e-27."""
+    splits = Splits(case_moves(10, 1, False), Fraction("7.20293"), Fraction("13.7"))
+    box = Shifts.box(9, 1)
+    near = delta_bounds(box, box.worst[0], Fraction("7.20293"), Fraction("13.7"), added=True)
+    wide = delta_bounds(box, box.worst[0], Fraction("7.20293"), Fraction("13.7"), added=False)
+    assert splits.common(9) == near[1] < wide[1] / 10**5
