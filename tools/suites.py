@@ -7,6 +7,7 @@ and is kept in test-output/. The exit code is the number of suites that failed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -33,6 +34,12 @@ PYTEST = ("python", "-m", "pytest", "--quiet", "--no-header", "--color=no", "-p"
 
 STOPPED = "stopped"
 
+LAST_WORDS = 10.0
+"""Seconds for a suite to write what it was at."""
+
+SHARE = re.compile(r"\[ *(\d+)%\]")
+"""The share of the tests that are done, as pytest prints it after each line of dots."""
+
 FRAME = re.compile(r'/(tests/[\w/]+\.py)", line \d+ in (test_\w+)')
 """A line of a stack that is a test."""
 
@@ -40,12 +47,26 @@ TOGETHER = ("--numprocesses=2", "--dist=worksteal")
 """Two processes, each with half of the files, so that a file's fixtures are made once; who is done first helps out."""
 
 ELSEWHERE = ("tests/browser", "tests/canary", "tests/kept", "tests/soak", "tests/engines/test_spark.py")
-"""Tests that the suite of units leaves to others: a browser and a cluster start once, not once for each process."""
+"""Tests that the suites of units leave to others: a browser and a cluster start once, not once for each process."""
+
+DATABASES = ("tests/engines", "tests/ledger", "tests/session", "tests/attacks")
+MECHANISMS = (
+    *("tests/mechanisms", "tests/planning", "tests/noise", "tests/laws"),
+    *("tests/privacy", "tests/prices", "tests/fitting", "tests/sampling"),
+)
+"""Tests of databases and of sessions on them, and those of mechanisms and their prices: about a third of all each."""
+
+
+def without(*places: str) -> tuple[str, ...]:
+    return tuple(f"--ignore={place}" for place in places)
+
 
 # The longest first. The notebooks run on a copy, so that a ledger one of them writes stays out of the tree.
 SUITES: dict[str, list[Sequence[str]]] = {
-    "unit": [(*PYTEST, *TOGETHER, *(f"--ignore={place}" for place in ELSEWHERE), "dpviz", "tests")],
     "browser": [(*PYTEST, "tests/browser", "tests/canary", "tests/kept")],
+    "databases": [(*PYTEST, *TOGETHER, *without(*ELSEWHERE), *DATABASES)],
+    "mechanisms": [(*PYTEST, *TOGETHER, *MECHANISMS)],
+    "unit": [(*PYTEST, *TOGETHER, *without(*ELSEWHERE, *DATABASES, *MECHANISMS), "dpviz", "tests")],
     "soak": [(*PYTEST, *TOGETHER, "tests/soak")],
     "spark": [(*PYTEST, "tests/engines/test_spark.py")],
     "notebooks": [
@@ -115,18 +136,27 @@ def obey(command: Sequence[str], stream: TextIO, started: float) -> bool:
                 return process.wait(min(rest, LOOK)) == 0
             except subprocess.TimeoutExpired:
                 continue
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # all have ended
+            os.killpg(process.pid, signal.SIGABRT)  # each process of pytest writes its stack, and ends
+            asked = time.monotonic()
+            while time.monotonic() - asked < LAST_WORDS:
+                process.poll()
+                os.killpg(process.pid, 0)
+                time.sleep(0.1)
+            os.killpg(process.pid, signal.SIGKILL)
         print(f"\n{STOPPED} after {time.monotonic() - started:.0f} s, as long as the suite may take", file=stream)
         return False
 
 
-def at_work(log: str) -> list[str]:
-    """Return the tests that a stopped suite was at for minutes, by the stacks that pytest wrote of them.
+def at_work(log: str) -> str:
+    """Return how far a stopped suite had come, and the tests it was at, by the stacks that pytest wrote of them.
 
-    >>> at_work('  File "/a/tests/noise/test_bits.py", line 12 in test_it\\n  File "/b/python.py", line 1 in call')
-    ['tests/noise/test_bits.py::test_it']
+    >>> at_work('.. [ 97%]\\n  File "/a/tests/noise/test_bits.py", line 12 in test_it\\n  File "/b.py", line 1 in call')
+    '; 97 % done; at tests/noise/test_bits.py::test_it'
     """
-    return sorted({f"{file}::{test}" for file, test in FRAME.findall(log)})
+    done = [f"{share} % done" for share in SHARE.findall(log)[-1:]]
+    tests = sorted({f"{file}::{test}" for file, test in FRAME.findall(log)})
+    return "".join(f"; {told}" for told in [*done, *([f"at {', '.join(tests)}"] if tests else [])])
 
 
 def run(name: str) -> Outcome:
@@ -138,8 +168,8 @@ def run(name: str) -> Outcome:
     text = log.read_text()
     print(f"\n{'=' * 30} {name} {'=' * 30}\n{text}", flush=True)
     last = text.strip().rpartition("\n")[2]
-    if last.startswith(STOPPED) and (tests := at_work(text)):
-        last = f"{last}; for minutes at {', '.join(tests)}"
+    if last.startswith(STOPPED):
+        last += at_work(text)
     return Outcome(name, passed, time.monotonic() - started, last)
 
 

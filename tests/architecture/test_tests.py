@@ -224,15 +224,39 @@ def test_suites_know_nothing_of_what_this_machine_remembers_of_ledgers(monkeypat
 
 
 def test_a_suite_that_is_stopped_names_the_test_that_it_was_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With dots alone, nobody knew which of fifteen thousand tests had hung."""
+    """With dots alone, nobody knew which of fifteen thousand tests had hung. A suite that is asked to end says so."""
     (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_it.py").write_text("import time\n\ndef test_it_waits():\n    time.sleep(10**6)\n")
+    begun = tmp_path / "begun"
+    waits = f"    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(10**6)\n"
+    (tmp_path / "tests" / "test_it.py").write_text(f"import pathlib, time\n\ndef test_it_waits():\n{waits}")
     command = (sys.executable, *suites.PYTEST[1:], *suites.TOGETHER, f"--rootdir={tmp_path}", f"{tmp_path}/tests")
     monkeypatch.setattr(suites, "OUTPUT", tmp_path)
-    monkeypatch.setitem(suites.SUITES, "hung", [(*command, "--override-ini=faulthandler_timeout=1")])
-    log = tmp_path / "hung.log"
+    monkeypatch.setitem(suites.SUITES, "hung", [command])
     monkeypatch.setattr(suites, "LOOK", 0.5)
-    monkeypatch.setattr(suites, "left", lambda _: 0.0 if "in test_it_waits" in log.read_text() else 60.0)
+    monkeypatch.setattr(suites, "left", lambda _: 0.0 if begun.exists() else 60.0)
     outcome = suites.run("hung")
     assert not outcome.passed and outcome.last_line.startswith("stopped after")
-    assert outcome.last_line.endswith("; for minutes at tests/test_it.py::test_it_waits")
+    assert outcome.last_line.endswith("; at tests/test_it.py::test_it_waits")
+
+
+def test_every_file_of_tests_is_in_one_suite() -> None:
+    """Three suites share what another leaves out; a folder that none of them takes would never run."""
+    chosen: dict[str, list[str]] = {}
+    files = [name for name, _ in texts() if name.startswith("tests/") and Path(name).name.startswith("test_")]
+    for suite, commands in suites.SUITES.items():
+        for command in (one for one in commands if one[:3] == suites.PYTEST[:3]):
+            taken = [place for place in command if place.startswith("tests")]
+            left = [option.partition("=")[2] for option in command if option.startswith("--ignore=")]
+            for name in files:
+                if any(Path(name).is_relative_to(place) for place in taken) and not any(
+                    Path(name).is_relative_to(place) for place in left
+                ):
+                    chosen.setdefault(name, []).append(suite)
+    assert {name: chosen.get(name, []) for name in files if len(chosen.get(name, [])) != 1} == {}
+    assert {suite for some in chosen.values() for suite in some} >= {
+        "unit",
+        "databases",
+        "mechanisms",
+        "browser",
+        "soak",
+    }

@@ -107,7 +107,7 @@ def test_a_line_of_the_registry_names_the_mechanism_as_it_names_itself() -> None
     }
     assert all(mechanisms.REGISTRY[name] is getattr(dv, name) for name in mechanisms.REGISTRY)
     assert [name for name, kind in mechanisms.REGISTRY.items() if kind.names_items] == [
-        "TopK", "TopKLaplace", "TopKSet", "ExponentialTopK",
+        "KeySelection", "TopK", "TopKLaplace", "TopKSet", "ExponentialTopK",
     ]  # fmt: skip
     assert [name for name, kind in mechanisms.REGISTRY.items() if kind.draws_records] == [
         "SampleCategory", "SampleBounded", "SampleProduct", "RandomisedRecord",
