@@ -8,7 +8,7 @@ no counts; it is asked 401 times at each size, and the size is given that is kep
 the lower one of `KeySelection`, which shows none either, and `Stability`, which does. OpenDP states the delta of values
 above a threshold and shows values at it, too, which are e times as frequent
 (`findings/opendp_shows_at_the_threshold.sh`): its figures are for the threshold one higher, at which its statement is
-true. Tumult Analytics is not run here.
+true. Tumult's are those of its core.
 """
 
 from __future__ import annotations
@@ -102,16 +102,18 @@ def sigmas(epsilon: str, deltas: Sequence[str]) -> Measured:
     ours = [sigma(epsilon, delta, 1) for delta in deltas]
     names = ("opendp_sigma", "diffprivlib_sigma")
     others = {name: ask("peers", priced(epsilon, deltas, name)) for name in names}
+    others["tumult_sigma"] = ask("peers_tumult", priced(epsilon, deltas, "tumult_sigma"))
     google = ask("peers_google", priced(epsilon, deltas, "google_sigma"))
     provable = [least_sigma(float(Fraction(epsilon)), float(delta)) for delta in deltas]
-    best = [min(others[name][at] for name in names) for at in range(len(deltas))]
+    best = [min(sigmas[at] for sigmas in others.values()) for at in range(len(deltas))]
     holds = all(
         own <= ON_BOTH * least and own <= (1 + CLOSE) * other
         for own, least, other in zip(ours, provable, best, strict=True)
     )
     told = (
         f"provable {beside(provable)}; diffprivlib {beside(others['diffprivlib_sigma'])}; "
-        f"OpenDP {beside(others['opendp_sigma'])}; Google, not private on whole numbers, {beside(google)}"
+        f"OpenDP {beside(others['opendp_sigma'])}; Tumult {beside(others['tumult_sigma'])}; "
+        f"Google, not private on whole numbers, {beside(google)}"
     )
     return Measured(f"sigma of one bin, epsilon {epsilon}", beside(ours), told, holds)
 
@@ -130,9 +132,11 @@ def error_bars(bins: int) -> Measured:
     """The half width of the 95 % interval of one bin, of a user in so many."""
     own = int(gaussian_bins("1", MILLIONTH, bins).error.one_bin(Fraction(1, 20)).value)
     (opendp,) = ask("peers", priced("1", [MILLIONTH], "opendp_sigma"))
-    other, least = (half_width(one * math.sqrt(bins)) for one in (opendp, least_sigma(1.0, float(MILLIONTH))))
-    told = f"provable {least}; OpenDP {other}"
-    return Measured(f"95 % error bar of {bins} bins, (1, 1e-6)", str(own), told, own <= min(other, least))
+    (tumult,) = ask("peers_tumult", priced("1", [MILLIONTH], "tumult_sigma"))
+    found = (opendp, tumult, least_sigma(1.0, float(MILLIONTH)))
+    opendp, tumult, least = (half_width(one * math.sqrt(bins)) for one in found)
+    told = f"provable {least}; OpenDP {opendp}; Tumult {tumult}"
+    return Measured(f"95 % error bar of {bins} bins, (1, 1e-6)", str(own), told, own <= min(opendp, tumult, least))
 
 
 def half_width(scale: float) -> int:
@@ -184,13 +188,14 @@ def thresholds(keys: int, epsilon: str, deltas: Sequence[str]) -> list[Measured]
     names = [most_often(dv.KeySelection(epsilon, delta).bind(question, unit)) for delta in deltas]
     laplace = ask("peers", priced(epsilon, deltas, "opendp_threshold", keys=keys))
     normal = ask("peers", priced(epsilon, deltas, "opendp_gaussian_threshold", keys=keys))
-    with_counts = [min(pair) for pair in zip(laplace, normal, strict=True)]
+    tumult = ask("peers_tumult", priced(epsilon, deltas, "tumult_threshold", keys=keys))
+    with_counts = [min(found) for found in zip(laplace, normal, tumult, strict=True)]
     google = [
         ask("peers_google", priced(epsilon, deltas, "google_kept", keys=keys, strategy=name))
         for name in ("truncated_geometric", "gaussian")
     ]
     where = f"a user in {keys}, epsilon {epsilon}"
-    told = f"OpenDP {beside(laplace)} with Laplace noise, {beside(normal)} with Gaussian noise"
+    told = f"OpenDP {beside(laplace)} with Laplace noise, {beside(normal)} with Gaussian noise; Tumult {beside(tumult)}"
     return [
         Measured(
             f"least shown count, {where}",
@@ -226,10 +231,16 @@ def answers(total: str) -> list[Measured]:
             for epsilon in ("1/10", "1/100")
         ]
         opendp = ask("peers", [("opendp_answers", one) for one in given])
+        tumult = ask("peers_tumult", [("tumult_answers", one) for one in given])
         google = ask("peers_google", [("google_answers", {**one, "counts": counts}) for one in given])
         where = f"answers of 1/10 / 1/100 over {counts} bins in ({total}, 1e-6)"
         found += [
-            Measured(f"chosen one by one: {where}", beside(adaptive), f"OpenDP {beside(opendp)}", adaptive >= opendp),
+            Measured(
+                f"chosen one by one: {where}",
+                beside(adaptive),
+                f"OpenDP {beside(opendp)}; Tumult {beside(tumult)}",
+                all(own >= max(pair) for own, *pair in zip(adaptive, opendp, tumult, strict=True)),
+            ),
             Measured(
                 f"fixed beforehand: {where}",
                 beside(fixed),

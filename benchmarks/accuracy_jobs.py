@@ -114,6 +114,57 @@ def diffprivlib_sigma(epsilon: float, delta: float) -> float:
     return found
 
 
+# ---------------------------------------------------------------- Tumult
+
+
+def tumult_exact(number: float) -> Any:
+    import sympy
+    from tmlt.core.utils.exact_number import ExactNumber
+
+    return ExactNumber(sympy.Rational(str(number)))
+
+
+def tumult_holds(measurement: Any, epsilon: float, delta: float) -> bool:
+    """Whether a measurement of this rho holds a price, as Tumult converts it."""
+    from tmlt.core.measurements.converters import RhoZCDPToApproxDP
+
+    price = tumult_exact(epsilon), tumult_exact(delta)
+    return bool(RhoZCDPToApproxDP(measurement).privacy_relation(1, price))
+
+
+def tumult_sigma(epsilon: float, delta: float) -> float:
+    """Of discrete Gaussian noise on one count that moves by 1, to a ten-thousandth."""
+    from tmlt.core.measurements.noise_mechanisms import AddDiscreteGaussianNoise
+
+    def fails(steps: int) -> bool:
+        return not tumult_holds(AddDiscreteGaussianNoise(tumult_exact((steps / 10_000) ** 2)), epsilon, delta)
+
+    return (most(fails) + 1) / 10_000
+
+
+def tumult_threshold(epsilon: float, delta: float, keys: int) -> int:
+    """The least count that is shown with geometric noise at this price, of a user in this number of keys."""
+    from tmlt.core.domains.spark_domains import SparkDataFrameDomain, SparkStringColumnDescriptor
+    from tmlt.core.measurements.aggregations import create_partition_selection_measurement
+
+    domain = SparkDataFrameDomain({"x": SparkStringColumnDescriptor()})
+    found = create_partition_selection_measurement(domain, tumult_exact(epsilon), tumult_exact(delta), keys)
+    return int(found.threshold)
+
+
+def tumult_answers(total: float, delta: float, epsilon: float) -> int:
+    """How many pure answers of this epsilon a budget holds, the better of their sum and of zCDP."""
+    from tmlt.core.measurements.converters import PureDPToRhoZCDP
+    from tmlt.core.measurements.noise_mechanisms import AddGeometricNoise
+
+    def fits(number: int) -> bool:
+        together = tumult_exact(epsilon * number**0.5)  # one answer that books the rho of so many
+        return tumult_holds(PureDPToRhoZCDP(AddGeometricNoise(1 / together)), total, delta)
+
+    by_sum = most(lambda number: number * epsilon <= total * (1 + 1e-12))
+    return max(by_sum, most(fits) if fits(1) else 0)
+
+
 # ---------------------------------------------------------------- Google
 
 
@@ -161,6 +212,9 @@ JOBS: dict[str, Callable[..., Any]] = {
         opendp_gaussian_threshold,
         opendp_answers,
         diffprivlib_sigma,
+        tumult_sigma,
+        tumult_threshold,
+        tumult_answers,
         google_sigma,
         google_kept,
         google_composed,

@@ -34,7 +34,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError
@@ -46,6 +46,9 @@ from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.unit import Unit
 
 Rule = Literal["exact", "renyi"]
+
+Tails: TypeAlias = tuple[Enclosure, Enclosure]
+"""The chance that the loss is above epsilon, and the share of it that epsilon pays for."""
 
 DIGITS: Final = 6
 """Significant digits of a variance."""
@@ -337,9 +340,12 @@ def surely_fails(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fr
 def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     wide, _ = _alone(vector, variance)
     if wide > FEW:
-        low, high = delta_bounds(moves, vector, variance, epsilon, added=False)
+        tails, off = _tails(vector, variance, epsilon, 96), _off(moves, variance)
+        low, high = _integrated(tails, off)
         if high <= delta or low > delta or wide > MOST_ADDED:
             return high <= delta
+        if _least_end(tails, off) > delta:  # sums have the same tau, and would not prove it
+            return False
     precision, width = 96, Fraction(1)
     while precision <= MOST_PRECISE:
         low, high = delta_bounds(moves, vector, variance, epsilon, precision)
@@ -423,7 +429,7 @@ def delta_bounds(
     wide, shift = _alone(vector, variance)
     low, high = _off(moves, variance)
     if wide > MOST_ADDED if added is None else not added:
-        return _integrated(wide, shift, epsilon, (low, high), precision)
+        return _integrated(_tails(vector, variance, epsilon, precision), (low, high))
     first = _first(wide, shift, epsilon)
     (least, most), (lost_least, lost_most) = _summed(wide, shift, epsilon, first, precision)
     scale = exp_bounds(-Fraction(first * first) / (2 * wide), precision)
@@ -451,12 +457,25 @@ def _off(moves: Shifts, variance: Fraction) -> Enclosure:
     return 1 - tau, 1 + tau + tau * tau
 
 
-def _integrated(variance: Fraction, shift: int, epsilon: Fraction, off: Enclosure, precision: int) -> Enclosure:
-    """T(t) - e**epsilon T(t + D) by integrals, each T between the ends of its own times those of `off`."""
-    first, odds = _first(variance, shift, epsilon), exp_bounds(epsilon, precision)
-    near, far = chance_from(variance, first, precision), chance_from(variance, first + shift, precision)
-    least, most = off[0] * near[0] - off[1] * odds[1] * far[1], off[1] * near[1] - off[0] * odds[0] * far[0]
+def _tails(vector: tuple[int, int], variance: Fraction, epsilon: Fraction, precision: int) -> Tails:
+    """T(t) and e**epsilon T(t + D) of one coordinate, by integrals, each enclosed."""
+    wide, shift = _alone(vector, variance)
+    first, odds = _first(wide, shift, epsilon), exp_bounds(epsilon, precision)
+    near, far = chance_from(wide, first, precision), chance_from(wide, first + shift, precision)
+    return near, (odds[0] * far[0], odds[1] * far[1])
+
+
+def _integrated(tails: Tails, off: Enclosure) -> Enclosure:
+    """The difference of two tails, each between the ends of its own times those of `off`."""
+    near, far = tails
+    least, most = off[0] * near[0] - off[1] * far[1], off[1] * near[1] - off[0] * far[0]
     return max(Fraction(0), least), max(Fraction(0), most)
+
+
+def _least_end(tails: Tails, off: Enclosure) -> Fraction:
+    """A number that the upper end of the difference is not below, however precisely the tails are enclosed."""
+    near, far = tails
+    return off[1] * near[0] - off[0] * far[1]
 
 
 def _summed(

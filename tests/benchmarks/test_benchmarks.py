@@ -20,6 +20,7 @@ from benchmarks import (
     accuracy,
     accuracy_jobs,
     alp,
+    calibration,
     compact,
     derived,
     engines,
@@ -80,6 +81,7 @@ def ours(contestants: tuple[jobs.Contestant, ...]) -> tuple[jobs.Contestant, ...
 CASES: dict[str, Callable[[Path], list[Measured]]] = {
     "accuracy": lambda folder: accuracy.table(("1",), ("1e-6",), (2,), (1,), (), ("30 answers of 1/10",)),
     "alp": lambda folder: alp.table(60, 200, 20, (20,), ("25",), ("1",), 1),
+    "calibration": lambda folder: calibration.table(("1",), ("1/100",), (1,), 20),
     "compact": lambda folder: compact.table(20, (20,), 10, 1),
     "derived": lambda folder: derived.table(20, 1),
     "engines": on_engines,

@@ -158,6 +158,22 @@ def test_the_lattice_matters_and_neither_end_of_the_divisors_is_the_worst() -> N
     assert max(found, key=found.__getitem__) == 3 and found[3] > found[1] > found[6]
 
 
+@pytest.mark.parametrize("delta", [MILLIONTH, 10 * MILLIONTH])
+def test_proofs_that_need_no_sums_decide_as_sums_do(delta: Fraction) -> None:
+    """Of 100 entries tau keeps the ends apart, so that some variances above the least hold and are not proved."""
+    moves, epsilon = Shifts.box(100, 1), Fraction(5)
+    found, vector = calibrate(moves, epsilon, delta), moves.worst[0]
+    near = [found.variance * (1 + Fraction(steps, 10**5)) for steps in range(-12, 13, 3)]
+
+    def by_sums(variance: Fraction) -> bool:
+        each = (delta_bounds(moves, vector, variance, epsilon, precision, added=True) for precision in (96, 192))
+        return any(high <= delta for _, high in each)
+
+    told = {variance: certain(moves, variance, epsilon, delta) for variance in near}
+    assert told == {variance: by_sums(variance) for variance in near}
+    assert set(told.values()) == {False, True}
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 1.5, 3.0])
 def test_limits_on_bins_and_on_each_have_one_worst_vector(epsilon: float) -> None:
     variance, most = 10.0, (3, 3)
@@ -306,37 +322,44 @@ def test_tails_by_integrals_agree_with_sums(moves: Shifts, variance: str, epsilo
         assert by_integrals[1] <= by_integrals[0] * (1 + MILLIONTH)
 
 
+@pytest.mark.parametrize(
+    ("moves", "variance", "epsilon", "tried"), [(8, 6, "4", [96, 192]), (428, 428, "4.886557", [])]
+)
 def test_where_the_bound_of_several_counts_is_too_wide_no_more_digits_are_tried(
-    monkeypatch: pytest.MonkeyPatch,
+    moves: int, variance: int, epsilon: str, tried: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Near the end of its proof tau keeps the ends of a delta apart, whatever the precision."""
-    many, variance, epsilon, asked = Shifts.box(428, 1), Fraction(428), Fraction("4.886557"), []
+    """Tau keeps the ends of a delta apart, whatever the precision. Where integrals say so, no weights are added up."""
+    many, given, asked = Shifts.box(moves, 1), (Fraction(variance), Fraction(epsilon)), []
     whole = discrete_gaussian.delta_bounds
-    low, high = whole(many, (428, 1), variance, epsilon)
+    low, high = whole(many, (moves, 1), *given)
     assert high > low * (1 + MILLIONTH)
 
-    def counted(*given: Any, added: bool | None = None) -> Enclosure:
-        asked.append(given[4:])
-        return whole(*given, added=added)
+    def counted(*given: Any) -> Enclosure:
+        asked.append(given[-1])
+        return whole(*given)
 
     monkeypatch.setattr(discrete_gaussian, "delta_bounds", counted)
-    assert not certain(many, variance, epsilon, (low + high) / 2) and asked == [(), (96,), (192,)]
-    assert certain(many, variance, epsilon, high)
+    assert not certain(many, *given, (low + high) / 2) and asked == tried
+    assert certain(many, *given, high)
 
 
 def test_where_integrals_are_too_wide_weights_are_added_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, variance, asked = Shifts.box(1, 1), Fraction(80), []
-    whole = discrete_gaussian.delta_bounds
+    one, variance, epsilon, asked = Shifts.box(1, 1), Fraction(80), Fraction(1, 2), []
+    bounds, integrated = discrete_gaussian.delta_bounds, discrete_gaussian._integrated
 
-    def wide(*given: Any, added: bool | None = None) -> Enclosure:
-        asked.append(added)
-        low, high = whole(*given, added=added)
-        return (Fraction(0), high * 2) if added is False else (low, high)
+    def added(*given: Any) -> Enclosure:
+        asked.append("added")
+        return bounds(*given)
 
-    monkeypatch.setattr(discrete_gaussian, "delta_bounds", wide)
-    exact = whole(one, (1, 1), variance, Fraction(1, 2), 128)[1]
-    assert certain(one, variance, Fraction(1, 2), exact * Fraction(3, 2)) and asked == [False, None]
-    assert not certain(one, variance, Fraction(1, 2), exact * Fraction(99, 100))
+    def wide(*given: Any) -> Enclosure:
+        asked.append("integrated")
+        return Fraction(0), integrated(*given)[1] * 2
+
+    monkeypatch.setattr(discrete_gaussian, "delta_bounds", added)
+    monkeypatch.setattr(discrete_gaussian, "_integrated", wide)
+    exact = bounds(one, (1, 1), variance, epsilon, 128)[1]
+    assert certain(one, variance, epsilon, exact * Fraction(3, 2)) and asked == ["integrated", "added"]
+    assert not certain(one, variance, epsilon, exact * Fraction(99, 100))
 
 
 def test_another_accounting_finds_no_larger_delta() -> None:
