@@ -1,15 +1,16 @@
 """How long the search for noise takes, and the exact composition of a fixed list, in processor time.
 
-Each calibration is made once in this process, so that nothing is remembered of it; the slowest is told, and the median.
-Bins are those that a user is in, of any number of others.
+Each calibration is made three times, with nothing remembered of the last, and its median is taken. The slowest is told,
+and the median of all. Bins are those that a user is in, of any number of others.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from statistics import median
 
 import dpviz as dv
@@ -30,11 +31,11 @@ AT_LARGE, AT_SMALL, OF_LIST = 0.005, 0.3, 0.5
 def table(
     large: Sequence[str] = LARGE, small: Sequence[str] = SMALL, bins: Sequence[int] = BINS, steps: int = 1000
 ) -> list[Measured]:
-    calibrated(FIRST, "1e-6", 1, RELATIONS[0])
+    dv.Dense(FIRST, base="gaussian", delta="1e-6").bind(*asked(1, RELATIONS[0]))
     found = []
     for told, epsilons, allowed in (("from 1/10 on", large, AT_LARGE), ("from 1/1000 on", small, AT_SMALL)):
         taken = [
-            seconds(partial(calibrated, epsilon, delta, number, relation))
+            seconds(partial(dv.Dense(epsilon, base="gaussian", delta=delta).bind, *asked(number, relation)))
             for epsilon in epsilons
             for delta in DELTAS
             for number in bins
@@ -45,11 +46,10 @@ def table(
     return [*found, *lists(steps)]
 
 
-def calibrated(epsilon: str, delta: str, bins: int, relation: str) -> object:
-    """Return Gaussian noise, bound to a question over twice as many bins as a user is in."""
+def asked(bins: int, relation: str) -> tuple[Question, dv.Unit]:
+    """Return a question over twice as many bins as a user is in, and the user."""
     question = Question.of(dv.Domain.integers(0, 2 * bins - 1, column="x"))
-    unit = dv.Unit("user", max_bins=bins, relation=relation)
-    return dv.Dense(epsilon, base="gaussian", delta=delta).bind(question, unit)
+    return question, dv.Unit("user", max_bins=bins, relation=relation)
 
 
 def lists(steps: int, counts: Iterable[int] = (1, 10)) -> list[Measured]:
@@ -61,10 +61,23 @@ def lists(steps: int, counts: Iterable[int] = (1, 10)) -> list[Measured]:
     return found
 
 
-def seconds(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+def seconds(work: Callable[[], object], times: int = 3) -> float:
+    found = []
+    for _ in range(times):
+        forget()
+        began = time.process_time()
+        work()
+        found.append(time.process_time() - began)
+    return median(found)
+
+
+def forget() -> None:
+    """Empty what prices and distributions remember."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("dpviz.privacy", "dpviz.laws", "dpviz.exact")):
+            for made in vars(module).values():
+                if isinstance(made, _lru_cache_wrapper):
+                    made.cache_clear()
 
 
 def milliseconds(taken: float) -> str:

@@ -18,6 +18,9 @@ MOST_ADDED: Final = 200**2
 CERTAIN: Final = 1e-6
 """Two deltas that differ by more than this, relatively, are told apart. The error of `log_delta` is below 10**-9."""
 
+LEAST_DELTA: Final = Fraction(1, 10**280)
+"""Below this floats lose digits."""
+
 CLOSE: Final = 1e-8
 """Logarithms of variances that differ by less than this are one place of a grid of six digits."""
 
@@ -43,6 +46,18 @@ def surely_below(variance: Fraction, shift: int, first: int, epsilon: Fraction, 
     if found is None or abs(found - wanted) <= CERTAIN:
         return None
     return found < wanted
+
+
+def surely_above(
+    variance: Fraction, shift: int, first: int, epsilon: Fraction, delta: Fraction, off: tuple[Fraction, Fraction]
+) -> bool:
+    """Whether the difference of both tails surely exceeds delta, the first times the larger of `off`, the other times
+    the smaller; false where that is unsure."""
+    if first < 1 or off[1] > 2 or delta < LEAST_DELTA:
+        return False
+    near, far = log_tail(variance, first), log_tail(variance, first + shift) + float(epsilon)
+    least = float(off[1]) * math.exp(near - CERTAIN) - float(off[0]) * math.exp(far + CERTAIN)
+    return least > float(delta) * (1 + CERTAIN)
 
 
 def tail_surely_below(variance: Fraction, first: int, chance: Fraction) -> bool | None:

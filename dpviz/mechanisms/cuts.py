@@ -149,13 +149,21 @@ def steps_behind(moved: Filled, rate: Fraction, delta: Fraction, *, truncated: b
     return ApproxZCDP(geometric_rho((rate, move, many) for move, many in moved), delta)
 
 
-def compared(made: Parameters, question: Question, unit: Unit, least: Callable[[Any], Fraction]) -> dict[str, Fraction]:
-    """The least value that is shown with geometric and with Gaussian noise, where both are drawn at this price."""
+def compared(
+    made: Parameters, question: Question, unit: Unit, shown: Callable[[Any], Fraction], own: Any = None
+) -> dict[str, Fraction]:
+    """Return the least value that is shown with geometric and with Gaussian noise, where both are drawn at this price.
+
+    `own` is the mechanism as it is bound already, whose noise is one of the two.
+    """
     found = {}
     for base in ("exp", GAUSSIAN):
         with suppress(DpvizError):
-            one: Any = type(made).from_parameters({**made.parameters(), "base": base})
-            found[base] = least(one.bind(question, unit))
+            if own is None or own.mechanism.base != base:
+                one: Any = type(made).from_parameters({**made.parameters(), "base": base})
+                found[base] = shown(one.bind(question, unit))
+            else:
+                found[base] = shown(own)
     return found if len(found) == 2 else {}
 
 

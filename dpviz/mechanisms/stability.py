@@ -291,7 +291,7 @@ class OccupiedBound(Bound):
         made = self.mechanism
         if made.base not in ("exp", GAUSSIAN) or made.variant == "paper":
             return {}
-        return compared(made, self.question, self.unit, lambda bound: Fraction(bound.threshold + 1))
+        return compared(made, self.question, self.unit, lambda bound: Fraction(bound.threshold + 1), self)
 
     def draw(self, statistic: Statistic, bits: Bits, *, mode: Mode, tick: Tick | None = None) -> SparseTable:
         """Draw for the bins that are not empty. How many these are is private: no tick tells.

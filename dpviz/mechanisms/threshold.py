@@ -204,7 +204,7 @@ class ValuesBound(Bound):
         if self.mechanism.delta is None or self.question.aggregate.signed:
             return {}
         step = self.question.aggregate.step
-        return compared(self.mechanism, self.question, self.unit, lambda bound: bound.least * step)
+        return compared(self.mechanism, self.question, self.unit, lambda bound: bound.least * step, self)
 
     def cut_through(
         self, labels: NDArray[Any], values: NDArray[np.int64], bits: Bits

@@ -6,7 +6,9 @@ no kernel at all. It is made of public things only: it never meets the data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -88,7 +90,16 @@ class PlanSheet:
 
     @property
     def fan(self) -> list[tuple[Fraction, Bound]]:
-        """The slider's values, and the mechanism at each. The smallest are left out where they pay for nothing."""
+        """The slider's values, and the mechanism at each. The smallest are left out where they pay for nothing.
+
+        It is the same wherever the slider stands.
+        """
+        epsilon = "epsilon", *self.mechanism.in_place_of("epsilon")
+        others = tuple((name, value) for name, value in self.mechanism.parameters().items() if name not in epsilon)
+        kind = type(self.mechanism), self.mechanism.name, self.mechanism.revision
+        return FANS.of((*kind, others, self.question.id, self.unit, self.top, self.way), self._fan)
+
+    def _fan(self) -> list[tuple[Fraction, Bound]]:
         found = []
         for epsilon in each(epsilon_grid(self.top)[0]):
             with suppress(ParameterError):
@@ -225,6 +236,29 @@ class PlanSheet:
         return {**point, "ways": {way: way_json(one) for way, one in shared.items() if isinstance(one, Bound)}}
 
 
+class Fans:
+    """Mechanisms bound at each value of a slider, the latest of them. For several threads."""
+
+    def __init__(self, most: int = 8) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Hashable, list[tuple[Fraction, Bound]]] = OrderedDict()
+
+    def of(self, key: Hashable, make: Callable[[], list[tuple[Fraction, Bound]]]) -> list[tuple[Fraction, Bound]]:
+        """The fan, made where it is not known. One that was cut short is not kept."""
+        with self._lock:
+            found = self._known.get(key)
+        if found is None:
+            found = make()
+        with self._lock:
+            self._known[key] = found
+            self._known.move_to_end(key)
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return found
+
+
+FANS = Fans()
 POINTS = Points()
 """The points of all plans, the latest of them."""
 

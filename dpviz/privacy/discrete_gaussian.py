@@ -40,7 +40,7 @@ from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, ParameterError
 from dpviz.exact import Enclosure, ceil_to, exp_bounds, place, text
 from dpviz.laws.gaussian import DiscreteGaussian, chance_from
-from dpviz.laws.gaussian_loss import log_delta, surely_below, variance_at
+from dpviz.laws.gaussian_loss import log_delta, surely_above, surely_below, variance_at
 from dpviz.privacy import renyi
 from dpviz.privacy.grid import EPSILON_STEP
 from dpviz.privacy.unit import Unit
@@ -338,9 +338,12 @@ def surely_fails(moves: Shifts, variance: Fraction, epsilon: Fraction, delta: Fr
 
 
 def _below(moves: Shifts, vector: tuple[int, int], variance: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    wide, _ = _alone(vector, variance)
+    wide, shift = _alone(vector, variance)
     if wide > FEW:
-        tails, off = _tails(vector, variance, epsilon, 96), _off(moves, variance)
+        off = _off(moves, variance)
+        if off[1] > 1 and surely_above(wide, shift, _first(wide, shift, epsilon), epsilon, delta, off):
+            return False  # tau keeps the upper end above delta, however precise the tails are
+        tails = _tails(vector, variance, epsilon, 96)
         low, high = _integrated(tails, off)
         if high <= delta or low > delta or wide > MOST_ADDED:
             return high <= delta
