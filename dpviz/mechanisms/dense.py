@@ -230,18 +230,14 @@ class DenseBound(Bound):
         moved = moved_most(self.mechanism.epsilon / noise.l1, noise.l1, self.unit.max_per_bin)
         return replace(price, zcdp_steps=ZCDP(geometric_rho(moved)))
 
-    @property
-    def dominating_pair(self) -> DominatingPair:
-        """The pair of the noise on the counts that one unit moves, where one move of them is the worst."""
+    def pair_for(self, unit: Unit) -> DominatingPair | None:
+        """The pair of the noise on the counts that this unit moves, where one move of them is the worst."""
         from dpviz.privacy.loss_distribution import gaussian_pair, geometric_pair
 
-        noise = self.noise
-        found: DominatingPair | None = None
+        noise, bins = self.noise, self.question.bins
         if isinstance(noise, BoundGaussian):
-            found = gaussian_pair(noise.found.variance, noise.moves)
-        elif noise.finite is None:
-            found = geometric_pair(self.mechanism.epsilon / noise.l1, self.unit, self.question.bins)
-        return super().dominating_pair if found is None else found
+            return gaussian_pair(noise.found.variance, _shifts(unit, bins))
+        return None if noise.finite is not None else geometric_pair(self.mechanism.epsilon / noise.l1, unit, bins)
 
     @cached_property
     def space(self) -> Space:

@@ -151,6 +151,11 @@ class BoundPrice(BoundTerms):
         return ""
 
     @property
+    def saved(self) -> str:
+        """The part of the sum of all prices that this way does not charge, in words; empty where it charges the sum."""
+        return ""
+
+    @property
     def opening_call(self) -> str:
         """The call that pays for this way, where it is a sub-session and no release; else nothing."""
         return ""
@@ -184,11 +189,17 @@ class BoundPrice(BoundTerms):
 
     @property
     def dominating_pair(self) -> DominatingPair:
-        """The pair that the answer is post-processing of, for the exact price of a fixed list. By default randomised
-        response of its epsilon, apart from its delta."""
+        """The pair that the answer is post-processing of, for the exact price of a fixed list: that of its noise, or
+        randomised response of its epsilon, apart from its delta."""
         from dpviz.privacy.loss_distribution import pair_of
 
-        return pair_of(self.price)
+        found = self.pair_for(self.unit)
+        return pair_of(self.price) if found is None else found
+
+    def pair_for(self, unit: Unit) -> DominatingPair | None:
+        """The pair of the same noise where this unit, in place of its own, moves the counts; None, as by default, where
+        nothing but the price is known."""
+        return None
 
     @property
     def item_price(self) -> StepPrice | None:
