@@ -37,14 +37,11 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import LARGEST_EPSILON, payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP
-from dpviz.privacy.loss_distribution import compose_fixed
+from dpviz.privacy.loss_distribution import PROOF, WORTH, compose_fixed
 from dpviz.privacy.unit import Unit
 
 MOST_LINES: Final = 1000
 """The most answers of one list: the ledger keeps all of them in the row of the charge."""
-
-WORTH: Final = Fraction(99, 100)
-"""A list is offered where it costs at most this share of the sum: less saved is not worth a delta."""
 
 ONE_BY_ONE: Final = "release each line by itself"
 
@@ -52,8 +49,7 @@ BOUGHT: Final = ("of", "line", "mechanism")
 """The names that a line is kept with beside the parameters of its mechanism."""
 
 PROVED_BY: Final = {
-    "exact": "exact composition of {}, fixed beforehand; Kairouz, Oh, Viswanath 2017, Theorem 3.3, and Zhu, Dong, Wang "
-    "2022, Theorem 10",
+    "exact": PROOF,
     "sum": "basic composition of {}; Dwork, Roth 2014, Theorem 3.16",
 }
 

@@ -61,6 +61,15 @@ WIDEST: Final = Fraction(1 << 26)
 CLOSE: Final = Fraction(1, 1 << 40)
 """The most that the masses of several Gaussian counts may be off, relatively."""
 
+WORTH: Final = Fraction(99, 100)
+"""Answers are composed exactly where that costs at most this share of their sum: less saved is not worth a delta."""
+
+PROOF: Final = (
+    "exact composition of {}, fixed beforehand; Kairouz, Oh, Viswanath 2017, Theorem 3.3, and Zhu, Dong, Wang 2022, "
+    "Theorem 10"
+)
+"""The proof of the price, for a number of answers."""
+
 
 # ---------------------------------------------------------------- the lattice
 
