@@ -37,7 +37,8 @@ once, with a share of the price (`privacy/parallel.py`). Each part is counted as
 `ibis_source._in_part` decide which parts a user keeps, by the digest of the partition, over all rows and before any
 filter. Two ways are bound elsewhere: `one_domain.py` asks once about the product of parts and bins and cuts up the
 answer and its law (`Answer.cut_up`, `StoredLaw.cut_up`); `opened_parts.py` is a plan for a `PayWhatYouGet`, which no
-release takes (`Bound.subsession_calls`). `parts.py` is the same for questions one after the other: a sub-session with a
+release takes (`Bound.subsession_calls`). A third, `exact_parts.py`, derives and solves the exact composition of the
+parts that one unit counts in. `parts.py` is the same for questions one after the other: a sub-session with a
 balance for each part. `fixed_list.py` is a sub-session of a fixed list, charged at its exact composition
 (`privacy/loss_distribution.py`, `Bound.dominating_pair`).
 """
@@ -58,6 +59,8 @@ from dpviz.model.offers import Offer, by_choice, offer, written
 from dpviz.names import absent, meant
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from dpviz.mechanisms.catalogue import *  # noqa: F403
     from dpviz.mechanisms.fixed_list import FixedList as FixedList
     from dpviz.mechanisms.parts import Parts as Parts
@@ -228,9 +231,10 @@ def mechanism(name: str, parameters: dict[str, str]) -> Mechanism:
     return named(name).from_parameters(parameters)
 
 
-def ways(inner: Mechanism, question: Question, unit: Unit) -> Ways:
-    """The ways to answer a question about each part of the data with this mechanism, all for its price."""
-    found: Ways = importlib.import_module(f"dpviz.mechanisms.{_OF_PARTS['Groups']}").ways(inner, question, unit)
+def ways(inner: Mechanism, question: Question, unit: Unit, delta: Fraction | None = None) -> Ways:
+    """The ways to answer a question about each part of the data with this mechanism, all for its price; where a delta
+    is given, one of them adds it."""
+    found: Ways = importlib.import_module(f"dpviz.mechanisms.{_OF_PARTS['Groups']}").ways(inner, question, unit, delta)
     return found
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
-from dpviz.exact import counted, floor_to, place, text
+from dpviz.exact import ceil_to, counted, floor_to, place, probability, text
+from dpviz.mechanisms.exact_parts import charged, largest_each, pairs_of_parts
 from dpviz.mechanisms.gaussian import GAUSSIAN, PRICED_BY
 from dpviz.mechanisms.one_domain import product
 from dpviz.mechanisms.opened_parts import opened
@@ -26,9 +28,11 @@ from dpviz.model.statistic import GroupedCounts, Need, Statistic
 from dpviz.model.ways import CALLED, WAYS, Way, Ways
 from dpviz.privacy import discrete_gaussian
 from dpviz.privacy.composition import basic
+from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.discrete_gaussian import Shifts, below_any_noise, epsilon_of, holds, proof, rho_of
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.loss import ZCDP, ApproxDP, PureDP, RangeBounded
+from dpviz.privacy.loss_distribution import PROOF, compose_fixed
 from dpviz.privacy.parallel import moved, parallel, share
 from dpviz.privacy.range_bounded import calibrate
 from dpviz.privacy.unit import Unit
@@ -36,6 +40,10 @@ from dpviz.privacy.unit import Unit
 if TYPE_CHECKING:
     from dpviz.model.terms import Terms
     from dpviz.noise.bits import Bits
+
+
+TOGETHER: Final = "delta_of_all"
+"""The name that the delta of an exact composition is kept under, beside the parameters of the mechanism."""
 
 
 class Around:
@@ -79,7 +87,9 @@ class Groups(Around):
     way    "parallel": each part costs what one unit's parts may cost together, for the unit counts in `max_parts` of
            them at most; "sequence": the prices of all parts add up; "zcdp": lists whose symbols add up as
            zero-concentrated, over the parts that a unit may count in; "product": one question about the product of the
-           parts and the bins (`one_domain`); "sub-session": one that is opened and asked (`opened_parts`)
+           parts and the bins (`one_domain`); "sub-session": one that is opened and asked (`opened_parts`); "exact":
+           the exact composition of the parts that one unit counts in is the price (`exact_parts`)
+    delta  of "exact" alone, and needed there: of all parts together, those of the mechanism included
 
     Made by `session.plan(question, mechanism, by=...)`, which compares the ways, and by `session.release`.
 
@@ -89,11 +99,12 @@ class Groups(Around):
              which a unit does not count have the same law without it. A unit that is replaced may leave its parts for
              others: `dpviz.privacy.parallel.moved`. Gaussian noise, in parallel parts or one after the other: the rhos
              of all parts that a unit counts in add up (Bun, Steinke 2016, Lemma 1.7), and so do its moves, whose exact
-             delta is that of all of them together (`privacy.discrete_gaussian`).
+             delta is that of all of them together (`privacy.discrete_gaussian`). exact: `mechanisms.exact_parts`.
     """
 
     inner: Mechanism
     way: Way
+    delta: Fraction | None = None
 
     @property
     def revision(self) -> int:  # type: ignore[override]
@@ -117,7 +128,8 @@ class Groups(Around):
         return self.inner.parameters().get("base") == GAUSSIAN and not self.inner.cuts
 
     def parameters(self) -> dict[str, str]:
-        return {"way": self.way, "mechanism": self.inner.name, **self.inner.parameters()}
+        together = {} if self.delta is None else {TOGETHER: text(self.delta)}
+        return {"way": self.way, "mechanism": self.inner.name, **together, **self.inner.parameters()}
 
     @classmethod
     def longest(cls, name: str) -> int:
@@ -128,21 +140,23 @@ class Groups(Around):
     def from_parameters(cls, parameters: dict[str, str]) -> Groups:
         from dpviz.mechanisms import mechanism
 
-        inner = {name: value for name, value in parameters.items() if name not in ("way", "mechanism")}
+        inner = {name: value for name, value in parameters.items() if name not in ("way", "mechanism", TOGETHER)}
         way = next((way for way in WAYS if way == parameters["way"]), None)
         if way is None:
             raise ParameterError.of(parameters["way"], f"parts are answered {' or '.join(WAYS)}", "upgrade dpviz")
-        return cls(mechanism(parameters["mechanism"], inner), way)
+        delta = probability(parameters[TOGETHER], TOGETHER, zero=False) if TOGETHER in parameters else None
+        return cls(mechanism(parameters["mechanism"], inner), way, delta)
 
     @property
     def python(self) -> str:
         return self.inner.python
 
     def with_epsilon(self, epsilon: Fraction) -> Groups:
-        return Groups(self.inner.with_epsilon(epsilon), self.way)
+        return replace(self, inner=self.inner.with_epsilon(epsilon))
 
     def __repr__(self) -> str:
-        return f"{self.inner!r}, {CALLED[self.way]}"
+        at = "" if self.delta is None else f" at δ {text(self.delta)}"
+        return f"{self.inner!r}, {CALLED[self.way]}{at}"
 
     def bind(self, question: Question, unit: Unit) -> Bound:
         """Share the price, and bind what answers each part. Raises ParameterError on public facts only."""
@@ -157,7 +171,10 @@ class Groups(Around):
             return product(self, self.inner, question, question.by, unit)
         if self.way == "sub-session":
             return opened(self, self.inner, question, question.by, unit)
-        return GroupsBound(self, question, unit, self._each(question, question.by, unit))
+        bound = GroupsBound(self, question, unit, self._each(question, question.by, unit))
+        if self.way == "exact":
+            bound.price  # noqa: B018 - refused here where it is hardly less than the sum
+        return bound
 
     def _check(self, by: Partition | NamedParts, unit: Unit) -> None:
         if not self.inner.parameters().get("epsilon"):
@@ -168,6 +185,12 @@ class Groups(Around):
             raise ParameterError.of(
                 unit.of, "the column of the unit makes no parts, for whom it names is private", "ask by another column"
             )
+        if (self.way == "exact") != (self.delta is not None):
+            raise ParameterError.of(
+                CALLED[self.way],
+                "exact composition, and no other way, has a delta of its own, of all parts together",
+                "give delta= beside by=" if self.way == "exact" else "leave delta= out",
+            )
 
     def _each(self, question: Question, by: Partition | NamedParts, unit: Unit) -> Bound:
         """The bound mechanism that answers the first part: every part is answered alike."""
@@ -176,6 +199,8 @@ class Groups(Around):
         few = touched(by, unit)
         if self.way == "zcdp":
             return self._concentrated(first, by, unit, epsilon, delta)
+        if self.way == "exact":
+            return self._composed(first, by, unit, epsilon, delta)
         gaussian = self._moves_add_up
         if self.way == "sequence":
             if gaussian:
@@ -188,10 +213,18 @@ class Groups(Around):
                 f"declare bins as parts, and in how many one {unit.noun} counts: dv.Partition(domain, max_parts=n)",
             )
         inside = unit.in_part()
-        try:
+
+        def alone() -> Bound:
             if gaussian:
                 return self._gaussian(first, inside, unit).bind(first, inside)
             return self._priced(*share(epsilon, delta, few, unit.relation)).bind(first, inside)
+
+        return self._inside(unit, alone)
+
+    def _inside(self, unit: Unit, bind: Callable[[], Bound]) -> Bound:
+        """Bind the answer about a part, against one unit that comes or goes in it; a refusal says why it is so."""
+        try:
+            return bind()
         except ParameterError as refused:
             if unit.relation == "add-remove":
                 raise
@@ -202,6 +235,31 @@ class Groups(Around):
             f"one {unit.noun}, and there it is refused: {failure}",
             "take a mechanism for adding and removing, or ask the parts one after the other",
         )
+
+    def _composed(
+        self, first: Question, by: Partition | NamedParts, unit: Unit, epsilon: Fraction, delta: Fraction
+    ) -> Bound:
+        """The answer about one part at the largest epsilon with which the exact composition of all costs what is asked.
+
+        delta  what the deltas of the answers add up to, within that of the composition
+        """
+        assert self.delta is not None
+        if self._moves_add_up:
+            raise ParameterError.of(
+                self.inner.name,
+                "Gaussian noise in all parts is priced exactly without a delta of its own",
+                "leave delta= out: the mechanism has one",
+            )
+        few = touched(by, unit)
+        every = few == by.size  # each is asked about the unit itself, one after the other
+        inside, relation = (unit, "add-remove") if every else (unit.in_part(), unit.relation)
+        lines = few if relation == "add-remove" else 2 * few
+
+        def at(each: Fraction) -> Bound:
+            priced = self._priced(*share(lines * each, delta, few, "add-remove" if every else unit.relation))
+            return priced.bind(first, inside) if every else self._inside(unit, lambda: priced.bind(first, inside))
+
+        return at(largest_each(epsilon, self.delta, lines, lambda each: pairs_of_parts(at(each), by.size, few, unit)))
 
     def _priced(self, epsilon: Fraction, delta: Fraction) -> Mechanism:
         """The inner mechanism at this price."""
@@ -398,6 +456,8 @@ class GroupsBound(Bound):
             loss = ApproxDP(asked, Fraction(given["delta"]))
             rule = f"{rule}: {counted(few, 'list')} of one {unit.noun}{moves}"
             return Guarantee(loss, unit, rule, requested=asked, zcdp_steps=steps_together(self.each, unit, self.way))
+        if self.mechanism.delta is not None:
+            return self._composed(by, asked, self.mechanism.delta)
         rho, losses = rho_together(self.each, unit, self.way), [each.loss] * by.size
         if rho is not None and (found := together(self.each, unit, self.way)) is not None:
             return self._gaussian(*found, ZCDP(rho))
@@ -429,6 +489,35 @@ class GroupsBound(Bound):
         )
         return Guarantee(ApproxDP(asked, delta), unit, words, requested=asked, zcdp_steps=rho)
 
+    def _composed(self, by: Partition | NamedParts, asked: Fraction, delta: Fraction) -> Guarantee:
+        """The price of the parts as a fixed list. Raises ParameterError where it is hardly less than their sum."""
+        unit, few = self.unit, touched(by, self.unit)
+        composed = compose_fixed(pairs_of_parts(self.each, by.size, few, unit), delta).epsilon
+        epsilon = charged(asked, composed, self.by_sum.epsilon)
+        where = f"at most {few:,} of" if few < by.size else "all of"
+        rule = (
+            f"{PROOF.format(counted(few, 'answer'))}; one {unit.noun} counts in {where} {by.size:,} parts; "
+            f"each: {self.each.price.rule}"
+        )
+        return Guarantee(ApproxDP(epsilon, delta), unit, rule, requested=asked)
+
+    @property
+    def by_sum(self) -> ApproxDP:
+        """The prices of the parts that one unit counts in, added up."""
+        by, losses = self.question.by, [self.each.price.loss] * self.parts
+        assert by is not None
+        few = touched(by, self.unit)
+        return to_approx(basic(losses) if few == by.size else parallel(losses, few, self.unit.relation))
+
+    @property
+    def saved(self) -> str:
+        if self.mechanism.delta is None:
+            return ""
+        each, total, paid = (to_approx(loss) for loss in (self.each.price.loss, self.by_sum, self.price.loss))
+        less = text(floor_to(100 * (1 - paid.epsilon / total.epsilon), Fraction(1, 10)))
+        by_sum = text(ceil_to(total.epsilon, Fraction(1, 10**6)))
+        return f"{less} % of ε {by_sum}, the sum of the parts of one {self.unit.noun}, ε {text(each.epsilon)} each"
+
     @property
     def space(self) -> Space:
         one = self.each.space
@@ -441,7 +530,9 @@ class GroupsBound(Bound):
 
     @cached_property
     def law(self) -> GroupedLaw:
-        return GroupedLaw(self.each.law, self.mechanism.way == "parallel")
+        by, way = self.question.by, self.mechanism.way
+        assert by is not None
+        return GroupedLaw(self.each.law, way == "parallel" or (way == "exact" and touched(by, self.unit) < by.size))
 
     @property
     def error(self) -> ErrorModel:
@@ -477,12 +568,12 @@ class GroupsBound(Bound):
         return Grouped(tuple(self.each.draw(one, bits, mode=mode) for one in statistic.each()))
 
 
-def ways(inner: Mechanism, question: Question, unit: Unit) -> Ways:
-    """Every way bound, or why it cannot be."""
+def ways(inner: Mechanism, question: Question, unit: Unit, delta: Fraction | None = None) -> Ways:
+    """Every way bound, or why it cannot be; exact composition at a delta, where one is given."""
     found: dict[Way, Bound | ParameterError] = {}
     for way in WAYS:
         try:
-            found[way] = Groups(inner, way).bind(question, unit)
+            found[way] = Groups(inner, way, delta if way == "exact" else None).bind(question, unit)
         except ParameterError as refused:
             found[way] = refused
     return found

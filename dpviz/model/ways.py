@@ -10,9 +10,10 @@ from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.model.mechanism import Bound
 
-Way = Literal["parallel", "sequence", "zcdp", "product", "sub-session"]
+Way = Literal["parallel", "sequence", "zcdp", "product", "sub-session", "exact"]
 """The price of each part: what one unit's parts may cost together; a share of all; or symbols that add up as zCDP. Or
-there is one question about the product of parts and bins; or a sub-session that is asked about each."""
+there is one question about the product of parts and bins; or a sub-session that is asked about each. The last charges
+the exact composition of the parts that one unit counts in, at a delta that is given."""
 
 WAYS: Final[tuple[Way, ...]] = get_args(Way)
 
@@ -22,6 +23,7 @@ CALLED: Final[dict[Way, str]] = {
     "zcdp": "zCDP over all lists",
     "product": "one product domain",
     "sub-session": "a sub-session",
+    "exact": "exact composition",
 }
 """The ways in words."""
 

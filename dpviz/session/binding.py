@@ -10,6 +10,7 @@ from typing import cast
 
 from dpviz.boundary import as_given
 from dpviz.errors import DpvizError, ParameterError, short
+from dpviz.exact import Number, probability
 from dpviz.mechanisms import REGISTRY, ways
 from dpviz.model.answers.capabilities import LinearQueries
 from dpviz.model.domain import Domain
@@ -85,6 +86,16 @@ def check_alone(over: object) -> None:
         )
 
 
+def check_apart(delta: object) -> None:
+    """Refuse a delta of several answers beside a question that has one."""
+    if delta is not None:
+        raise ParameterError.of(
+            "delta=",
+            "a delta of all answers together belongs to a question about each part",
+            "give by=, or the delta to the mechanism; a list of questions takes session.batch",
+        )
+
+
 def profile_of(question: Question, kept: int) -> Question:
     """The profile of the bins of a question: by all numbers of bins, or of many bins the users over the limit."""
     domain = question.domain
@@ -120,9 +131,10 @@ def bind_ways(
     by: object,
     way: Way | None,
     limits: Limits | None = None,
+    delta: Number | None = None,
 ) -> Ways:
     """The question about each part, every way to pay for it bound or refused; the one that was asked for alone, where
-    one was."""
+    one was. A delta asks for exact composition."""
     asked, within = asked_of(unit, question, where, limits)
     if asked.by is not None:
         raise ParameterError.of("by", "this question has its parts already", "give by= in one place")
@@ -131,7 +143,13 @@ def bind_ways(
             as_given(way), f"parts are answered {', '.join(WAYS)}", "leave way out: the plan names the best one"
         )
     _known(mechanism)
-    found = ways(mechanism, replace(asked, by=parts(by)), within)
+    if delta is not None and way not in (None, "exact"):
+        raise ParameterError.of(
+            f'way="{way}"', "delta= is that of an exact composition, and of no other way", "leave one of the two out"
+        )
+    added = None if delta is None else probability(delta, "delta", zero=False)
+    way = way if added is None else "exact"
+    found = ways(mechanism, replace(asked, by=parts(by)), within, added)
     checked = {name: _checked(source, _kept_to(bound, within, unit)) for name, bound in found.items()}
     if way is None:
         return checked

@@ -469,6 +469,12 @@ class Plan:
                 "a sheet plans one answer",
                 "plan the counts without over=, and draw that plan",
             )
+        if self.way == "exact":
+            raise ParameterError.of(
+                "a plan of exact composition",
+                "a sheet plans one price, without a delta of all parts together",
+                "plan without delta=, and draw that plan",
+            )
         from dpviz.planning.sheet import PlanSheet
 
         return PlanSheet(
@@ -521,7 +527,8 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian else []
+        lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian or self.bound.saved else []
+        lines += [f"  saved        {self.bound.saved}"] if self.bound.saved else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound, rivals=not self.zcdp)

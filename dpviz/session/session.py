@@ -36,7 +36,16 @@ from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant, arithmetic, holding, probing
 from dpviz.session.accountant import Budget, Remaining
-from dpviz.session.binding import bind, bind_profile, bind_ways, check_alone, check_askable, exact, mode_of
+from dpviz.session.binding import (
+    bind,
+    bind_profile,
+    bind_ways,
+    check_alone,
+    check_apart,
+    check_askable,
+    exact,
+    mode_of,
+)
 from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
@@ -382,6 +391,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
     ) -> Plan:
@@ -400,6 +410,10 @@ class Session(Custody):
             compares the ways to share that price out, and is about the best.
         way : str, optional
             The one way to share the price out that is planned; the best by default.
+        delta : str, int, float or Fraction, optional
+            With `by`: charge the exact composition of the parts that one unit counts in, at this delta, in place of
+            their sum. Epsilon is the price as before, and each part gets more of it; the delta is charged, and covers
+            that of the mechanism.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the session's unit.
         over : Mechanism or tuple, optional
@@ -439,12 +453,13 @@ class Session(Custody):
         """
         remaining, asof = self.known()
         if by is None:
+            check_apart(delta)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self._unit, bound, over)
             plan = Plan(bound, remaining.total, remaining, asof, profile=profile)
         else:
             check_alone(over)
-            found = self._ways(question, mechanism, where, by, way, limits)
+            found = self._ways(question, mechanism, where, by, way, limits, delta)
             plan = Plan.of_ways(found, mechanism, remaining.total, remaining, asof)
         return plan.asked_within(self._unit)
 
@@ -456,8 +471,12 @@ class Session(Custody):
         by: object,
         way: Way | None,
         limits: Limits | None,
+        delta: Number | None,
     ) -> Ways:
-        return bind_ways(self._source, self._unit, question, mechanism, where, by, way, limits)
+        if self.budget.filter == "zcdp" and (delta is not None or way == "exact"):
+            rule = "a zCDP budget adds rho up, which is no less for parts that are composed exactly"
+            raise ParameterError.of("zcdp", rule, "leave delta= out")
+        return bind_ways(self._source, self._unit, question, mechanism, where, by, way, limits, delta)
 
     def _bind(
         self, question: object, mechanism: Mechanism, where: Mapping[str, object] | None, limits: Limits | None
@@ -476,6 +495,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -496,6 +516,9 @@ class Session(Custody):
             Disjoint parts. The question is asked about each part: one release, one price.
         way : str, optional
             How that price is shared out. By default, as the stored answer has it, or else in the way that errs least.
+        delta : str, int, float or Fraction, optional
+            With `by`: charge the exact composition of the parts that one unit counts in, at this delta, in place of
+            their sum. Refused where that saves less than one percent, or the budget has the zCDP filter.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the session's unit.
         over : Mechanism or tuple, optional
@@ -558,7 +581,7 @@ class Session(Custody):
         >>> folder.cleanup()
         """
         with nothing_charged():
-            bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over)
+            bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
             chosen, payment = self._order(bound, profile, mode, key, retry)
         return self._runner.result(bound, chosen, payment, profile)
 
@@ -571,6 +594,7 @@ class Session(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -582,7 +606,7 @@ class Session(Custody):
 
         Parameters
         ----------
-        question, mechanism, where, by, way, limits, over, mode, key, retry
+        question, mechanism, where, by, way, delta, limits, over, mode, key, retry
             As for `release`.
         watch : callable, optional
             A function of the handle, called whenever its progress changes.
@@ -605,7 +629,7 @@ class Session(Custody):
         charge stays; ``asyncio.shield(handle)`` lets the draw go on. A handle that is left behind goes on, too: the
         same call then returns the stored answer, free.
         """
-        bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over)
+        bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
         return self._runner.start(bound, *self._order(bound, profile, mode, key, retry), watch, profile)
 
     def _purchase(
@@ -619,13 +643,15 @@ class Session(Custody):
         mode: Mode | None,
         key: str | None,
         over: object,
+        delta: Number | None,
     ) -> tuple[Bound, Bound | None]:
         """The mechanism of a release, and that of a profile that is bought with it."""
         if by is None:
+            check_apart(delta)
             bound = self._bind(question, mechanism, where, limits)
             return bound, bind_profile(self._source, self._unit, bound, over)
         check_alone(over)
-        return self._way(self._ways(question, mechanism, where, by, way, limits), mode, key), None
+        return self._way(self._ways(question, mechanism, where, by, way, limits, delta), mode, key), None
 
     def _order(
         self, bound: Bound, profile: Bound | None, mode: Mode | None, key: str | None, retry: bool

@@ -11,7 +11,7 @@ from typing import ClassVar, Final, overload
 from dpviz.boundary import kind_of, plain_arguments, protect_module
 from dpviz.engines import as_source
 from dpviz.errors import Forbidden, ParameterError, ReleaseCancelled, SessionBusy, short
-from dpviz.exact import whole
+from dpviz.exact import Number, whole
 from dpviz.model.answers import Answer
 from dpviz.model.bought_together import BoughtProfile, purchase_json
 from dpviz.model.identity import release_key
@@ -27,7 +27,7 @@ from dpviz.model.ways import Way, best, released
 from dpviz.noise.bits import TeachingBits
 from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
-from dpviz.session.binding import asked_of, bind, bind_profile, bind_ways, check_alone, mode_of
+from dpviz.session.binding import asked_of, bind, bind_profile, bind_ways, check_alone, check_apart, mode_of
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Listeners, Running, Stopped
@@ -102,6 +102,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
     ) -> Plan:
@@ -119,6 +120,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        delta : str, int, float or Fraction, optional
+            The delta at which the parts are charged their exact composition, as for `Session.plan`.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
         over : Mechanism or tuple, optional
@@ -135,12 +138,13 @@ class Teaching(Custody):
             If the mechanism does not answer this question, or an argument is outside its range.
         """
         if by is None:
+            check_apart(delta)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self.unit, bound, over)
             plan = Plan(bound, verbs=self.charter.verbs, profile=profile)
         else:
             check_alone(over)
-            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
+            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits, delta)
             plan = Plan.of_ways(found, mechanism, verbs=self.charter.verbs)
         return plan.asked_within(self.unit)
 
@@ -158,6 +162,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -174,6 +179,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -190,6 +196,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -210,6 +217,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        delta : str, int, float or Fraction, optional
+            The delta at which the parts are charged their exact composition, as for `Session.plan`.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
         over : Mechanism or tuple, optional
@@ -248,7 +257,7 @@ class Teaching(Custody):
                 "leave key out; to see the same draw again, start dv.teaching with the same seed",
             )
         many = None if times is None else whole(times, "times")
-        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over)
+        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over, delta)
         with self._starting:
             self._refuse_a_second()
             self._drawing = True
@@ -280,15 +289,17 @@ class Teaching(Custody):
         way: Way | None = None,
         limits: Limits | None = None,
         over: object = None,
+        delta: Number | None = None,
     ) -> tuple[Bound, Bound | None, Mode]:
         bound: Bound
         profile = None
         if by is None:
+            check_apart(delta)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self.unit, bound, over)
         else:
             check_alone(over)
-            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits)
+            found = bind_ways(self._source, self.unit, question, mechanism, where, by, way, limits, delta)
             bound = released(best(found)[1])
         chosen = mode_of(bound, mode)
         return bound, profile, chosen if profile is None else mode_of(profile, chosen)
@@ -434,6 +445,7 @@ class Teaching(Custody):
         where: Mapping[str, object] | None = None,
         by: object = None,
         way: Way | None = None,
+        delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
         mode: Mode | None = None,
@@ -453,6 +465,8 @@ class Teaching(Custody):
             Disjoint parts, each of which the question is asked about.
         way : str, optional
             The way to share the price out over the parts; the best by default.
+        delta : str, int, float or Fraction, optional
+            The delta at which the parts are charged their exact composition, as for `Session.plan`.
         limits : Limits, optional
             Contribution limits of this question, in place of those of the unit.
         over : Mechanism or tuple, optional
@@ -474,7 +488,7 @@ class Teaching(Custody):
         SessionBusy
             If another draw of this session is running.
         """
-        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over)
+        bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over, delta)
         running = Running(uuid.uuid4().hex, f"Drawing {bound.question.domain.size_text}")
         running.watch(self._listeners.tell)
         with self._starting:
