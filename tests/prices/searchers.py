@@ -16,7 +16,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
@@ -1037,9 +1037,35 @@ def groups(chance: random.Random) -> Iterator[Held]:
     what = f"{inner!r} {way} over {parts} parts, in {few} of them, {bins} bins, {limits}"
     if kind == "dense":
         yield Held(what, "L1", float(to_approx(bound.price.loss).epsilon), true)
+        yield from composed_parts(chance, question, limits, few, parts)
     else:
         yield Held(what, "L2", float(bound.price.zcdp_steps.rho), true)
         yield Held(what, "delta", 1e-3, over_all_parts(limits, few, parts, lonely, bins, rows, weights, bound))
+
+
+def composed_parts(chance: random.Random, question: Question, limits: Limits, few: int, parts: int) -> Iterator[Held]:
+    """The same at the exact composition of the parts: the literal delta of some pairs that move the most."""
+    bins, delta = question.bins, Fraction(chance.choice(("1/4", "1/10", "1/100")))
+    try:
+        bound: Any = Groups(dv.Dense("2"), "exact", delta).bind(question, limits.unit())
+    except DpvizError:  # hardly less than the sum
+        return
+    rate, odds, true = rate_of(bound.law.each.noise), math.exp(to_approx(bound.price.loss).epsilon), 0.0
+    alone, both = (
+        found[np.argsort(-np.abs(found).sum(axis=1), kind="stable")[:5]]
+        for found in (moves(replace(limits, swapped=False, n=None), bins), moves(limits, bins))
+    )
+    for same in range(few + 1) if limits.swapped else (0,):
+        others = min(2 * (few - same), parts - same) if limits.swapped else few
+        for turn in range(2):
+            rows = [
+                found[0 if turn == 0 else chance.randrange(len(found))] for found in [both] * same + [alone] * others
+            ]
+            laws = [moved_count(rate, abs(int(move))) for row in rows for move in row if move]
+            true = max(true, delta_of_many(laws, odds))
+    yield Held(
+        f"exact composition at {delta} over {parts} parts, in {few}, {bins} bins, {limits}", "delta", float(delta), true
+    )
 
 
 def sub_session_parts(chance: random.Random) -> Iterator[Held]:

@@ -335,6 +335,17 @@ def one_count_of_several(patch: Patch) -> None:
     patch.setattr(fixed_list, "_priced", fixed_list._priced.__wrapped__)
 
 
+def one_part_of_a_list_forgotten(patch: Patch) -> None:
+    """The exact composition of one part fewer than one unit counts in."""
+    whole = groups.pairs_of_parts
+    patch.setattr(groups, "pairs_of_parts", lambda each, parts, few, unit: whole(each, parts, max(1, few - 1), unit))
+
+
+def one_side_of_a_list(patch: Patch) -> None:
+    """The exact composition of the parts that a replaced unit leaves, and not of those that it enters."""
+    patch.setattr(groups, "pairs_of_parts", lambda each, parts, few, unit: {each.dominating_pair: few})
+
+
 PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     largest_rise: ("Tree",),
     one_end_of_the_fall: ("Tree",),
@@ -367,6 +378,8 @@ PLANTED: dict[Callable[[Patch], None], tuple[str, ...]] = {
     delta_of_one_count: ("Dense", "Tree", "Marginals"),
     rho_of_the_conversion: ("Dense", "Tree", "Marginals"),
     delta_of_one_part: ("Groups",),
+    one_part_of_a_list_forgotten: ("Groups",),
+    one_side_of_a_list: ("Groups",),
     noise_for_the_norm_of_a_row: ("SampleProduct",),
 }
 """Faults, and the mechanisms that have them."""
