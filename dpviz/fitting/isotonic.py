@@ -39,9 +39,9 @@ class Isotonic:
     size: int
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def lengths(self) -> NDArray[np.intp]:
         """How many positions each block holds."""
-        return np.diff(self.starts, append=self.size)
+        return np.diff(self.starts, append=self.size).astype(np.intp)  # as wide as np.repeat takes them
 
     def blocks(self) -> Iterator[tuple[int, int, Fraction]]:
         """Each block: where it begins, how long it is, and its value."""
@@ -211,13 +211,13 @@ def _whole_numbers(noisy: NDArray[np.int64] | Sequence[Exact]) -> NDArray[np.int
 def _merged(values: NDArray[np.int64], starts: NDArray[Any]) -> Isotonic:
     """Proposed blocks with their exact sums; neighbours of equal means become one."""
     starts = starts.astype(np.int64)
-    sums = np.add.reduceat(values, starts)
+    sums = np.add.reduceat(values, starts.astype(np.intp))
     lengths = np.diff(starts, append=len(values))
     if len(starts) > 1:
         kept = np.concatenate(([True], _signs(sums[1:], lengths[:-1], sums[:-1], lengths[1:]) != 0))
         if not kept.all():
             starts = starts[kept]
-            sums = np.add.reduceat(values, starts)
+            sums = np.add.reduceat(values, starts.astype(np.intp))
     return Isotonic(starts, sums, len(values))
 
 

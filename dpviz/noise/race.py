@@ -129,7 +129,7 @@ class _Field:
         return self.rate * (int(self.counts[place]) - self.reference), Fraction(1)
 
 
-Survivors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]
+Survivors: TypeAlias = tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 """Places, their first 16 bits, and the ends of their scores without the noise."""
 
 
@@ -145,7 +145,7 @@ def _survivors(field: _Field, k: int, numbers: UniformNumbers) -> Survivors:
         slack = np.abs(shifts) * RELATIVE
         slack += ABSOLUTE
         least, most = shifts - slack, shifts + slack
-        words = numbers.first(piece).astype(np.intp)
+        words = numbers.first(piece).astype(np.int64)  # run makes 48 bits of them
         low, high = ends.take(words), ends[1:].take(words)
         low += least
         high += most

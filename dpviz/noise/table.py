@@ -99,7 +99,7 @@ class SamplingTable:
         """The value of each cell of 16 bits, or a mark where a boundary may lie inside it."""
         start, lower, upper = self._bounds
         last_cut = (upper >> np.uint64(48)).astype(np.int64)
-        passed = np.cumsum(np.bincount(last_cut, minlength=1 << 16))
+        passed = np.cumsum(np.bincount(last_cut, minlength=1 << 16), dtype=np.int64)
         guide = np.concatenate(([0], passed[:-1]))
         guide = (guide + start) * self.step
         # Cells with a boundary inside do not decide the value: they get 48 more bits.
@@ -152,7 +152,7 @@ class SamplingTable:
         drawn[:, 3] = words
         drawn[:, :3] = bits.words(3 * words.size).reshape(-1, 3)
         prefix = drawn.view("<u8").ravel()
-        passed = np.searchsorted(lower, prefix, side="right")
+        passed = np.searchsorted(lower, prefix, side="right").astype(np.int64)
         values = (passed + start) * self.step
         open_ = np.flatnonzero((passed > 0) & (upper[passed - 1] >= prefix))
         for place in open_:

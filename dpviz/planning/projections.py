@@ -55,7 +55,7 @@ def projections(n: int, epsilon: Fraction, seeds: tuple[int, ...]) -> dict[str, 
 
 
 def _draw(counts: list[int], n: int, decay: Decay, seed: int) -> dict[str, Any]:
-    noisy = two_sided_geometric(decay).add(np.array(counts), None, None, TeachingBits(seed))
+    noisy = two_sided_geometric(decay).add(np.array(counts, dtype=np.int64), None, None, TeachingBits(seed))
     weights, total = noisy.clip(min=0), int(noisy.clip(min=0).sum())
     moved, whole = nearest(noisy, n)
     return {

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, protect_module, shown, single, single_arguments
 from dpviz.datasets import NAMES as PRACTICE
@@ -65,6 +65,9 @@ if TYPE_CHECKING:
 
 
 ANYBODYS = (UNNAMED, *PRACTICE)
+
+WIDE: Final = sys.maxsize >= 2**63 - 1
+"""Whether numpy counts in 64 bits by itself. In a browser's Python it does not, and no price was tried there."""
 """Names of data sets that nobody gave: of a frame without a name, and of the public data that come with dpviz."""
 
 READ_AGAIN = 5
@@ -109,7 +112,8 @@ class Session(Custody):
     UnitError
         If the unit is no `Unit`, or names a column that the data does not have.
     ParameterError
-        If the budget is no `Budget`, the data cannot be opened, or another argument is outside its range.
+        If the budget is no `Budget`, the data cannot be opened, or another argument is outside its range. Also on a
+        Python of 32 bits, as in a browser, for data other than `dv.datasets`.
     SchemaError
         If the schema does not fit the data.
     CharterMismatch
@@ -156,6 +160,10 @@ class Session(Custody):
         dataset, schema, existing = single(dataset), shown(schema), single(existing)
         person, restart = single(person), single(restart)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
+        if not WIDE and (source.name not in PRACTICE or dataset is not None):
+            rule = "a session about data of your own needs a Python of 64 bits: mechanisms are tested on nothing else"
+            step = "run dpviz on a computer, or draw from public data with dv.teaching"
+            raise ParameterError.of("a Python of 32 bits, as in a browser", rule, step)
         if type(unit) is not Unit:
             raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if type(budget) is not Budget:

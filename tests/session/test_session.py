@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpviz as dv
@@ -327,3 +328,17 @@ def test_a_watcher_that_fails_does_not_end_a_release_that_is_paid_for(tmp_path: 
 
     it = session(tmp_path)
     assert it.release_async(BINS, dv.Dense("1/2"), watch=fail).result(patience()) == it.releases[1]
+
+
+def test_a_python_of_32_bits_takes_practice_data_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpviz.session.session.WIDE", False)
+    practice, own = dv.datasets.doctor_visits(), pd.DataFrame({"visits": [1, 2, 3]})
+    for data, name in ((own, None), (own, "doctor visits"), (practice, "clinic")):
+        with pytest.raises(ParameterError, match="needs a Python of 64 bits"):
+            dv.Session(data, dv.Unit(), dv.Budget(1), tmp_path / "own.ledger", dataset=name)
+    assert list(tmp_path.iterdir()) == []
+    session = dv.Session(practice, dv.Unit(), dv.Budget(1), tmp_path / "visits.ledger")
+    session.release(dv.Domain.integers(0, 5, column="visits"), dv.Dense("1/2"))
+    assert dv.teaching(own, seed=1).draw(dv.Domain.integers(0, 5, column="visits"), dv.Dense("1/2")).teaching == 1
+    monkeypatch.undo()
+    assert dv.Session(own, dv.Unit(), dv.Budget(1), tmp_path / "own.ledger").remaining.epsilon == 1
