@@ -7,10 +7,12 @@ file that a person names is written by `write`; `tests/architecture/test_writing
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
 import stat
+import sys
 import tempfile
 import threading
 import weakref
@@ -23,6 +25,9 @@ from dpviz.traces import one_line
 
 OPENING: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A pipe that nobody writes to would keep a reader waiting."""
+
+ALONE: Final = sys.platform == "emscripten"
+"""Whether no other process and no other thread sees the files of this one, as in a browser."""
 
 
 def named(path: object, what: str, example: str, kind: type[DpvizError] = ParameterError) -> Path:
@@ -317,11 +322,25 @@ def _check_free(place: Path, target: Path) -> None:
         )
 
 
+def appear(draft: Path, place: Path) -> None:
+    """Give a draft its place in one step, or raise FileExistsError where something is there. The draft may stay, too.
+
+    A browser's Python has no hard links. It is the only process that sees its files, and has one thread: nothing can
+    come to the place between the look and the move.
+    """
+    if ALONE:
+        if os.path.lexists(place):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+        os.rename(draft, place)
+    else:
+        os.link(draft, place)
+
+
 def _appeared(draft: Path, place: Path) -> bool:
     """Give the draft its place where nothing is there, in one step. A file that came there meanwhile stays."""
     try:
-        os.link(draft, place)
+        appear(draft, place)
     except OSError:
         return False  # something is there, or the file system knows no links
-    draft.unlink()
+    draft.unlink(missing_ok=True)
     return True

@@ -17,9 +17,6 @@ from pathlib import Path
 
 from dpviz.boundary import protect_module
 
-if os.name == "posix":
-    import pwd
-
 _PROC = Path("/proc")
 
 
@@ -56,8 +53,10 @@ def login() -> str:
     """
     if os.name == "posix":
         try:
+            import pwd
+
             return pwd.getpwuid(os.getuid()).pw_name
-        except KeyError:  # a container that runs under a number alone
+        except (KeyError, ImportError):  # a container that runs under a number alone; a browser's Python
             return f"uid {os.getuid()}"
     try:
         return getpass.getuser()
@@ -86,7 +85,10 @@ def _birth(pid: int) -> str | None:
             return ""
         return "" if fields[0] in "ZX" else fields[19]
     if os.name == "posix":
-        asked = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        try:
+            asked = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        except OSError:  # no such program, or a browser's Python, which starts none
+            return None
         return asked.stdout.strip()
     return None
 

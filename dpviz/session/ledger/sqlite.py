@@ -165,7 +165,7 @@ class File:
         try:
             draft.touch(exist_ok=False)
             yield draft
-            os.link(draft, path)
+            files.appear(draft, path)
         finally:
             for end in ("", *files.COMPANIONS):
                 with contextlib.suppress(OSError):

@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from dpviz.session.ledger.chain import now
-
-if sys.platform != "win32":
-    import pwd
+from dpviz.session.ledger.owner import login
 
 _SLOT = 256
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
@@ -211,9 +209,4 @@ def _program() -> str:
 
 @cache
 def _login() -> str:
-    if sys.platform == "win32":
-        return "unknown"
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name[:32]
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"
+    return login()[:32] or "unknown"
