@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export UV_SYSTEM_CERTS := 1
 export NODE_USE_SYSTEM_CA := 1
 
-.PHONY: help lab test check new-mechanism soak findings docs bench build front pins address setup programs
+.PHONY: help lab test check new-mechanism soak findings docs class bench build front pins address setup programs
 
 help:
 	@echo 'make lab     install, then open notebooks/00_start.ipynb in JupyterLab (LAB="--no-browser --port 9999" to add options)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make soak    run the long attacks in full (hours); make test runs a twentieth'
 	@echo 'make findings run what outside libraries do that one would not guess, without dpviz; needs a package index'
 	@echo 'make docs    build the documentation into build/docs/html, with the lessons run; needs no network once installed'
+	@echo 'make class   build a site for a class that installs nothing, into build/class; needs no network once installed'
 	@echo 'make bench   time dpviz against its peers'
 	@echo 'make build   build the wheel and the sdist into dist/ and check them'
 	@echo 'make front   build widgets/ into dpviz/static/'
@@ -50,6 +51,9 @@ findings:
 
 docs: .venv/.dev
 	$(BIN)/python -m tools.site
+
+class: .venv/.lab
+	@$(BIN)/python -m tools.class_site
 
 bench: .venv/.dev
 	$(BIN)/python -m benchmarks
@@ -100,5 +104,6 @@ pins: .venv/.uv
 	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra docs --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
 	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
+	$(COMPILE) pyproject.toml requirements/class.in --output-file requirements/class.txt
 	$(COMPILE) --resolution lowest-direct pyproject.toml --extra lab --extra export --extra engines \
 		--output-file requirements/lowest.txt

@@ -46,7 +46,14 @@ FRAME = re.compile(r'/(tests/[\w/]+\.py)", line \d+ in (test_\w+)')
 TOGETHER = ("--numprocesses=2", "--dist=worksteal")
 """Two processes, each with half of the files, so that a file's fixtures are made once; who is done first helps out."""
 
-ELSEWHERE = ("tests/browser", "tests/canary", "tests/kept", "tests/soak", "tests/engines/test_spark.py")
+ELSEWHERE = (
+    "tests/browser",
+    "tests/canary",
+    "tests/class_site",
+    "tests/kept",
+    "tests/soak",
+    "tests/engines/test_spark.py",
+)
 """Tests that the suites of units leave to others: a browser and a cluster start once, not once for each process."""
 
 DATABASES = ("tests/engines", "tests/ledger", "tests/session", "tests/attacks")
@@ -74,6 +81,7 @@ SUITES: dict[str, list[Sequence[str]]] = {
         (*PYTEST, "--nbval-lax", "--nbval-current-env", "test-output/notebooks"),
     ],
     "docs": [("python", "-m", "tools.site", "test-output/docs", "--quick")],
+    "class": [(*PYTEST, "tests/class_site")],
     "binder": [("python", "-m", "tools.check_binder")],
     "lowest": [("python", "-m", "tools.check_lowest")],
     "page": [

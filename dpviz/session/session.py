@@ -161,9 +161,9 @@ class Session(Custody):
         person, restart = single(person), single(restart)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not WIDE and (source.name not in PRACTICE or dataset is not None):
-            rule = "a session about data of your own needs a Python of 64 bits: mechanisms are tested on nothing else"
+            rule = "a session about data of your own needs a Python of sixty-four bits: mechanisms are tested on nothing else"
             step = "run dpviz on a computer, or draw from public data with dv.teaching"
-            raise ParameterError.of("a Python of 32 bits, as in a browser", rule, step)
+            raise ParameterError.of("a Python of thirty-two bits, as in a browser", rule, step)
         if type(unit) is not Unit:
             raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
         if type(budget) is not Budget:

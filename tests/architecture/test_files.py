@@ -17,6 +17,7 @@ PINS = (
     "requirements/uv.txt",
     "requirements/dev.txt",
     "requirements/checks.txt",
+    "requirements/class.txt",
     "requirements/lowest.txt",
     "binder/requirements.txt",
 )

@@ -334,7 +334,7 @@ def test_a_python_of_32_bits_takes_practice_data_only(tmp_path: Path, monkeypatc
     monkeypatch.setattr("dpviz.session.session.WIDE", False)
     practice, own = dv.datasets.doctor_visits(), pd.DataFrame({"visits": [1, 2, 3]})
     for data, name in ((own, None), (own, "doctor visits"), (practice, "clinic")):
-        with pytest.raises(ParameterError, match="needs a Python of 64 bits"):
+        with pytest.raises(ParameterError, match="needs a Python of sixty-four bits"):
             dv.Session(data, dv.Unit(), dv.Budget(1), tmp_path / "own.ledger", dataset=name)
     assert list(tmp_path.iterdir()) == []
     session = dv.Session(practice, dv.Unit(), dv.Budget(1), tmp_path / "visits.ledger")
