@@ -161,7 +161,7 @@ class Session(Custody):
         person, restart = single(person), single(restart)  # from here on no variable of this call shows data
         source = as_source(data, name=dataset, schema=schema)
         if not WIDE and (source.name not in PRACTICE or dataset is not None):
-            rule = "a session about data of your own needs a Python of sixty-four bits: mechanisms are tested on nothing else"
+            rule = "data of your own needs a Python of sixty-four bits: mechanisms are tested on no other"
             step = "run dpviz on a computer, or draw from public data with dv.teaching"
             raise ParameterError.of("a Python of thirty-two bits, as in a browser", rule, step)
         if type(unit) is not Unit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,8 +94,26 @@ def test_a_user_without_a_name_is_known_by_a_number(monkeypatch: pytest.MonkeyPa
     def nobody(uid: int) -> None:
         raise KeyError(uid)
 
-    monkeypatch.setattr(owner.pwd, "getpwuid", nobody)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
     assert owner.login() == f"uid {os.getuid()}"
+
+
+def test_a_python_that_knows_no_names_knows_a_user_by_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert owner.login() == pwd.getpwuid(os.getuid()).pw_name
+    monkeypatch.setitem(sys.modules, "pwd", None)
+    assert owner.login() == f"uid {os.getuid()}"
+
+
+def test_when_a_process_was_born_is_unknown_where_no_program_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refused(*given: object, **named: object) -> None:
+        raise OSError("emscripten does not support processes.")
+
+    assert owner._birth(os.getpid())
+    monkeypatch.setattr(owner, "_PROC", tmp_path)
+    monkeypatch.setattr(owner.subprocess, "run", refused)
+    assert owner._birth(os.getpid()) is None
 
 
 def test_the_login_of_a_server_is_who_logged_in_and_not_the_role_that_was_put_on(server: Server) -> None:
