@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dpviz import files
 from dpviz.boundary import as_given, kind_of, plain_arguments
@@ -19,7 +19,7 @@ from dpviz.charts.asked import closed_picture, first_number
 from dpviz.charts.picture import call_of
 from dpviz.charts.words import capital, escape, often, reach
 from dpviz.errors import DpvizError, Forbidden, LedgerCorrupt, LedgerError, ParameterError, UnitError
-from dpviz.exact import odds_text, text
+from dpviz.exact import counted, odds_text, text
 from dpviz.mechanisms import REGISTRY, mechanism
 from dpviz.model.combination import Combined
 from dpviz.model.derived import Derived, DerivedTable
@@ -552,11 +552,23 @@ def _facts(releases: list[Release], total: Guarantee | None, verified: _Verified
     days = [] if verified is None else verified.days
     said = {
         "guarantee": "" if total is None else total.sentence,
+        "proof": _proofs(releases),
         "data": " and ".join(dict.fromkeys(release.dataset for release in releases)),
         "released": "" if not days else " to ".join(dict.fromkeys((days[0], days[-1]))) + " (UTC)",
         "written by": _program_name(),
     }
     return [{"name": name, "value": value} for name, value in said.items() if value]
+
+
+MOST_PROOFS: Final = 3
+"""Proofs in full; more are counted."""
+
+
+def _proofs(releases: list[Release]) -> str:
+    """The rules that priced the releases, each once."""
+    rules = list(dict.fromkeys(release.guarantee.rule for release in releases if release.teaching is None))
+    more = [f"{counted(len(rules) - MOST_PROOFS, 'rule')} more"] if len(rules) > MOST_PROOFS else []
+    return "; ".join([*rules[:MOST_PROOFS], *more])
 
 
 def _program_name() -> str:

@@ -48,6 +48,11 @@ DIGITS: Final = 5
 UNUSED: Final = Fraction(1, 10**4)
 """The share of the price that the search may leave unused."""
 
+MOST_MOVES: Final = 1 << 14
+"""The most that counts may move together: a price with more would take seconds to find."""
+
+OTHERWISE: Final = "leave delta= and way= out: another way needs no delta of all parts"
+
 Pairs = Mapping[DominatingPair, int]
 """How often each pair comes."""
 
@@ -70,13 +75,28 @@ def pairs_of_parts(each: Bound, parts: int, few: int, unit: Unit) -> Pairs:
     return {RandomisedResponse(two.epsilon, two.delta): few}
 
 
+def without_delta(pairs: Pairs, total: Fraction) -> Fraction:
+    """Return the epsilon that these answers cost without a delta of all: by the sum `total`, or by the largest loss of
+    geometric noise, where fewer counts move than the sum takes."""
+    losses = [times * pair.largest_loss for pair, times in pairs.items() if isinstance(pair, GeometricMoves)]
+    return min(total, sum(losses, Fraction(0))) if len(losses) == len(pairs) else total
+
+
+def check_moves(pairs: Pairs) -> None:
+    """Refuse answers whose exact composition would take long to find."""
+    moves = sum(pair.each * pair.counts * times for pair, times in pairs.items() if isinstance(pair, GeometricMoves))
+    if moves > MOST_MOVES:
+        rule = f"parts are composed exactly where one unit moves all counts by at most {MOST_MOVES:,} together"
+        raise ParameterError.of(f"{moves:,}", rule, OTHERWISE)
+
+
 def charged(whole: Fraction, composed: Fraction, total: Fraction) -> Fraction:
-    """Return the epsilon that is charged for lines which cost `composed` together, and by the sum `total`.
+    """Return the epsilon that is charged for lines which cost `composed` together, and `total` without a delta.
 
     whole  what was asked; it is charged where the search left hardly any of it unused. Lines whose epsilons move in
            steps, as those of finite samplers do, may cost less.
 
-    Raises ParameterError where the sum is not at least 1 % above that.
+    Raises ParameterError where the total is not at least 1 % above that.
     """
     paid = whole if whole - composed <= UNUSED * whole else composed
     if paid > WORTH * total:
@@ -87,10 +107,10 @@ def charged(whole: Fraction, composed: Fraction, total: Fraction) -> Fraction:
 def _hardly_less(paid: Fraction) -> Exception:
     percent = text(100 * (1 - WORTH))
     return ParameterError.of(
-        text(paid),
+        f"epsilon {text(paid)}",
         f"parts are charged at their exact composition where it costs at least {percent} % less than the sum of those "
         "that one unit counts in",
-        "leave delta= out: another way charges the sum",
+        f"{OTHERWISE}; or give a larger one",
     )
 
 
@@ -114,6 +134,7 @@ def largest_each(whole: Fraction, delta: Fraction, lines: int, pairs: Callable[[
             return None
 
     low = ceil(whole / (WORTH * lines * grid))
+    check_moves(pairs(low * grid))
     paid = cost(low)
     if paid > whole:
         raise _hardly_less(whole)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from dpviz.boundary import protect_module
 from dpviz.errors import ParameterError
 from dpviz.exact import ceil_to, counted, floor_to, place, probability, text
-from dpviz.mechanisms.exact_parts import charged, largest_each, pairs_of_parts
+from dpviz.mechanisms.exact_parts import OTHERWISE, charged, largest_each, pairs_of_parts, without_delta
 from dpviz.mechanisms.gaussian import GAUSSIAN, PRICED_BY
 from dpviz.mechanisms.one_domain import product
 from dpviz.mechanisms.opened_parts import opened
@@ -248,7 +248,7 @@ class Groups(Around):
             raise ParameterError.of(
                 self.inner.name,
                 "Gaussian noise in all parts is priced exactly without a delta of its own",
-                "leave delta= out: the mechanism has one",
+                OTHERWISE,
             )
         few = touched(by, unit)
         every = few == by.size  # each is asked about the unit itself, one after the other
@@ -493,7 +493,7 @@ class GroupsBound(Bound):
         """The price of the parts as a fixed list. Raises ParameterError where it is hardly less than their sum."""
         unit, few = self.unit, touched(by, self.unit)
         composed = compose_fixed(pairs_of_parts(self.each, by.size, few, unit), delta).epsilon
-        epsilon = charged(asked, composed, self.by_sum.epsilon)
+        epsilon = charged(asked, composed, self.without_delta)
         where = f"at most {few:,} of" if few < by.size else "all of"
         rule = (
             f"{PROOF.format(counted(few, 'answer'))}; one {unit.noun} counts in {where} {by.size:,} parts; "
@@ -510,12 +510,20 @@ class GroupsBound(Bound):
         return to_approx(basic(losses) if few == by.size else parallel(losses, few, self.unit.relation))
 
     @property
+    def without_delta(self) -> Fraction:
+        """The epsilon of all parts without a delta of their own: by the sum, or by the largest loss of their noise."""
+        by = self.question.by
+        assert by is not None
+        pairs = pairs_of_parts(self.each, by.size, touched(by, self.unit), self.unit)
+        return without_delta(pairs, self.by_sum.epsilon)
+
+    @property
     def saved(self) -> str:
         if self.mechanism.delta is None:
             return ""
-        each, total, paid = (to_approx(loss) for loss in (self.each.price.loss, self.by_sum, self.price.loss))
-        less = text(floor_to(100 * (1 - paid.epsilon / total.epsilon), Fraction(1, 10)))
-        by_sum = text(ceil_to(total.epsilon, Fraction(1, 10**6)))
+        total, (each, paid) = self.without_delta, (to_approx(one.price.loss) for one in (self.each, self))
+        less = text(floor_to(100 * (1 - paid.epsilon / total), Fraction(1, 10)))
+        by_sum = text(ceil_to(total, Fraction(1, 10**6)))
         return f"{less} % of ε {by_sum}, the sum of the parts of one {self.unit.noun}, ε {text(each.epsilon)} each"
 
     @property

@@ -527,7 +527,7 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += [f"  proof        {self.price.rule}"] if self.price.is_gaussian or self.bound.saved else []
+        lines += [f"  proof        {self.price.rule}"]
         lines += [f"  saved        {self.bound.saved}"] if self.bound.saved else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)

@@ -483,7 +483,7 @@ class Session(Custody):
     ) -> Ways:
         if self.budget.filter == "zcdp" and (delta is not None or way == "exact"):
             rule = "a zCDP budget adds rho up, which is no less for parts that are composed exactly"
-            raise ParameterError.of("zcdp", rule, "leave delta= out")
+            raise ParameterError.of("zcdp", rule, "leave delta= and way= out")
         return bind_ways(self._source, self._unit, question, mechanism, where, by, way, limits, delta)
 
     def _bind(

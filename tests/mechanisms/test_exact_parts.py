@@ -22,6 +22,7 @@ from dpviz.mechanisms import groups
 from dpviz.mechanisms.exact_parts import UNUSED, Pairs, pairs_of_parts
 from dpviz.mechanisms.groups import Groups, GroupsBound
 from dpviz.model.mechanism import Bound
+from dpviz.model.question import Question
 from dpviz.privacy.discrete_gaussian import Shifts
 from dpviz.privacy.loss import ApproxDP
 from dpviz.privacy.loss_distribution import (
@@ -123,7 +124,7 @@ def charged(bound: GroupsBound) -> ApproxDP:
 def test_no_pair_of_neighbours_is_told_apart_by_more_than_the_price(name: str, epsilon: str) -> None:
     case = CASES[name]
     bound = case.bind(dv.Dense(epsilon))
-    assert charged(bound) == ApproxDP(Fraction(epsilon), DELTA) and bound.by_sum.epsilon * WORTH >= Fraction(epsilon)
+    assert charged(bound) == ApproxDP(Fraction(epsilon), DELTA) and bound.without_delta * WORTH >= Fraction(epsilon)
     found = worst(case, bound, Fraction(epsilon))
     assert found <= DELTA * (1 + Fraction(1, 10**9))
     if name in ATTAINED:
@@ -338,7 +339,7 @@ def test_the_price_is_used_up_or_the_sum_is_hardly_more(epsilon: str, delta: str
         return
     cost = compose_fixed({bound.each.dominating_pair: many}, with_delta).epsilon
     assert whole * (1 - 2 * UNUSED) - Fraction(2, 10**6) <= cost <= whole == charged(bound).epsilon
-    saved, said = 1 - whole / bound.by_sum.epsilon, Fraction(bound.saved.partition(" %")[0]) / 100
+    saved, said = 1 - whole / bound.without_delta, Fraction(bound.saved.partition(" %")[0]) / 100
     assert said <= saved < said + Fraction(1, 1000), "and the plan says how much less it is"
 
 
@@ -388,3 +389,20 @@ def test_a_replaced_unit_moves_the_most_counts_over_all_ways_to_leave_and_stay()
         each = dv.Dense("1").bind(question.in_parts()[0], unit.in_part())
         ((pair, times),) = pairs_of_parts(each, parts, few, unit).items()
         assert isinstance(pair, GeometricMoves) and pair.counts * times == most
+
+
+@pytest.mark.parametrize(("parts", "few", "bins"), [(4, 3, 1), (3, 2, 1), (3, 2, 4)])
+def test_no_delta_is_charged_for_noise_that_costs_as_little_without(parts: int, few: int, bins: int) -> None:
+    """Of a replaced unit no more parts than all change, so the sum of two for each is more than the noise can lose."""
+    by = dv.Partition(dv.Domain.integers(1, parts, column="p"), few)
+    question = Question.of(dv.Domain.integers(1, bins, column="b"))
+    unit = dv.Unit("user", "replace-one", max_bins=bins)
+    with pytest.raises(ParameterError, match="at least 1 % less"):
+        Groups(dv.Dense("1"), "exact", Fraction(1, 10**30)).bind(replace(question, by=by), unit)
+
+
+def test_parts_that_would_take_long_to_price_are_refused_at_once() -> None:
+    by = dv.Partition(dv.Domain.integers(1, 1000, column="p"), 1000)
+    question = replace(Question.of(dv.Domain.integers(1, 1000, column="b")), by=by)
+    with pytest.raises(ParameterError, match="1,000,000.* moves all counts by at most 16,384 together"):
+        Groups(dv.Dense("1"), "exact", Fraction(1, 10**6)).bind(question, dv.Unit("user", max_bins=1000))

@@ -221,13 +221,28 @@ def test_the_head_says_what_a_reader_asks_of_a_document(
     facts = {fact["name"]: fact["value"] for fact in page.data["facts"]}
     assert facts == {
         "guarantee": "0.6-differential privacy for adding or removing one person-year",
+        "proof": "; ".join(dict.fromkeys(one.guarantee.rule for one in releases)),
         "data": "visits",
         "released": f"{' to '.join(sorted(days))} (UTC)",
         "written by": f"dpviz {dv.__version__}",
     }
     assert f"Data: visits. Released: {facts['released']}. Written by: dpviz" in page.plain
     loaded = dv.load(releases[0].save(tmp_path / "a.json"))
-    assert {fact["name"] for fact in written(tmp_path, loaded).data["facts"]} == {"guarantee", "data", "written by"}
+    of_file = {fact["name"] for fact in written(tmp_path, loaded).data["facts"]}
+    assert of_file == {"guarantee", "proof", "data", "written by"}
+
+
+def test_the_head_names_each_proof_once_and_counts_those_beyond_three(tmp_path: Path) -> None:
+    session = dv.Session(dv.datasets.doctor_visits(), dv.Unit(noun="person-year"), dv.Budget(9, "1e-3"), tmp_path / "l")
+    bins = dv.Domain.integers(0, 40, column="visits", overflow=True)
+    made = [
+        *(dv.Dense("1/10"), dv.Dense("1/5"), dv.Dense(1, base="gaussian", delta="1e-6"), dv.Tree("1/10")),
+        *(dv.Sorted("1/10"), dv.Stability("1/2", "1e-6")),
+    ]
+    page = written(tmp_path, *(session.release(bins, one) for one in made))
+    (proof,) = [fact["value"] for fact in page.data["facts"] if fact["name"] == "proof"]
+    rules = list(dict.fromkeys(session.plan(bins, one).price.rule for one in made))
+    assert len(rules) > 3 and proof == "; ".join([*rules[:3], f"{len(rules) - 3} rules more"])
 
 
 def test_a_guarantee_with_a_delta_is_said_in_words_and_rounded_up(session: dv.Session, tmp_path: Path) -> None:

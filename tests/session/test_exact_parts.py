@@ -140,6 +140,14 @@ REFUSED: dict[str, tuple[Callable[[Session], Any], str]] = {
         lambda it: it.release(KINDS, dv.Dense("1", base="gaussian", delta="1e-6"), by=BY, delta="1e-6"),
         "is priced exactly without a delta of its own",
     ),
+    "Gaussian noise, by name": (
+        lambda it: it.release(KINDS, dv.Dense("1", base="gaussian", delta="1e-6"), by=BY, way="exact", delta="1e-6"),
+        "leave delta= and way= out",
+    ),
+    "hardly less, by name": (
+        lambda it: it.release(KINDS, DENSE, by=BY, way="exact", delta="1e-30"),
+        "leave delta= and way= out",
+    ),
     "a profile beside it": (lambda it: it.release(KINDS, DENSE, by=BY, delta="1e-6", over=DENSE), "over= out"),
 }
 
