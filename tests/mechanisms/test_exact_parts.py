@@ -404,5 +404,5 @@ def test_no_delta_is_charged_for_noise_that_costs_as_little_without(parts: int, 
 def test_parts_that_would_take_long_to_price_are_refused_at_once() -> None:
     by = dv.Partition(dv.Domain.integers(1, 1000, column="p"), 1000)
     question = replace(Question.of(dv.Domain.integers(1, 1000, column="b")), by=by)
-    with pytest.raises(ParameterError, match="1,000,000.* moves all counts by at most 16,384 together"):
+    with pytest.raises(ParameterError, match="all counts by at most 16,384 together, got 1,000,000"):
         Groups(dv.Dense("1"), "exact", Fraction(1, 10**6)).bind(question, dv.Unit("user", max_bins=1000))
