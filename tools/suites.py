@@ -134,6 +134,35 @@ def left(started: float) -> float:
     return started + allowed(load, os.cpu_count() or 1) - time.monotonic()
 
 
+def group_of(leader: int) -> list[int]:
+    """Return the processes of a group, the latest first, where /proc tells; else its leader."""
+    found = [leader]
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended
+            group = int(place.read_text().rpartition(")")[2].split()[2])
+            if group == leader and place.parent.name != str(leader):
+                found.append(int(place.parent.name))
+    return sorted(found, reverse=True)
+
+
+def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
+    """Have each process write its stack, and end, one after the other: together they would mix their lines."""
+    until = time.monotonic() + LAST_WORDS
+    for one in group_of(process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGABRT)
+            while time.monotonic() < until and one in group_of(process.pid) and not is_over(one):
+                time.sleep(0.05)
+
+
+def is_over(process: int) -> bool:
+    """Return whether a process has ended and waits for its parent."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (OSError, IndexError):
+        return True
+
+
 def obey(command: Sequence[str], stream: TextIO, started: float) -> bool:
     """Run one command; true when it succeeded in time. Processes that it started end with it."""
     print(f"$ {' '.join(command)}", file=stream, flush=True)
@@ -144,13 +173,8 @@ def obey(command: Sequence[str], stream: TextIO, started: float) -> bool:
                 return process.wait(min(rest, LOOK)) == 0
             except subprocess.TimeoutExpired:
                 continue
+        ask_for_stacks(process)
         with contextlib.suppress(ProcessLookupError):  # all have ended
-            os.killpg(process.pid, signal.SIGABRT)  # each process of pytest writes its stack, and ends
-            asked = time.monotonic()
-            while time.monotonic() - asked < LAST_WORDS:
-                process.poll()
-                os.killpg(process.pid, 0)
-                time.sleep(0.1)
             os.killpg(process.pid, signal.SIGKILL)
         print(f"\n{STOPPED} after {time.monotonic() - started:.0f} s, as long as the suite may take", file=stream)
         return False

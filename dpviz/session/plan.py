@@ -527,7 +527,8 @@ class Plan:
             f"  {self.verbs.cost:<12} {cost}{stale(self.asof)}",
             f"  guarantee    {self.price.sentence}",
         ]
-        lines += [f"  proof        {self.price.rule}"]
+        if self.verbs is RELEASED or self.price.is_gaussian:  # other rules may speak of a price, and a lesson has none
+            lines.append(f"  proof        {self.price.rule}")
         lines += [f"  saved        {self.bound.saved}"] if self.bound.saved else []
         lines += together_lines(self.price, self.remaining) if self.affordable else []
         lines += error_lines(self.bound, self.many)
