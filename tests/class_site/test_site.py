@@ -1,4 +1,4 @@
-"""What is in the folder for a class, and that it fits the Pyodide that its kernel loads."""
+"""The folder of a class holds what its lesson needs, and fits the Pyodide that its kernel loads."""
 
 from __future__ import annotations
 
