@@ -59,8 +59,8 @@ SETTINGS = {
 }
 """Packages come from this folder and from Pyodide's distribution, at the versions tried, not from an index."""
 
-WELCOME = """**In the browser.** Python runs in this tab, and your results stay in it. The first cell takes a minute.
-Close the tab or restart the kernel, and all of it is forgotten, the ledger of part 4 as well."""
+WELCOME = """**In the browser.** Python runs in this tab, and your results stay in it. The first cell loads
+packages. Close the tab or restart the kernel, and all of it is forgotten, the ledger of part 4 as well."""
 INSTALL = """import os
 
 import piplite

@@ -151,12 +151,12 @@ def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
     for one in group_of(process.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(one, signal.SIGABRT)
-            while time.monotonic() < until and one in group_of(process.pid) and not is_over(one):
+            while time.monotonic() < until and not is_over(one):
                 time.sleep(0.05)
 
 
 def is_over(process: int) -> bool:
-    """Return whether a process has ended and waits for its parent."""
+    """Return whether a process has ended, as far as /proc tells; it may wait for its parent."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except (OSError, IndexError):

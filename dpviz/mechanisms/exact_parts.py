@@ -110,7 +110,7 @@ def _hardly_less(paid: Fraction) -> Exception:
         f"epsilon {text(paid)}",
         f"parts are charged at their exact composition where it costs at least {percent} % less than the sum of those "
         "that one unit counts in",
-        f"{OTHERWISE}; or give a larger one",
+        f"{OTHERWISE}; or give a larger delta",
     )
 
 
