@@ -59,6 +59,7 @@ def picture(release: Release) -> dict[str, Any]:
         "title": heading(release),
         "plain_title": release.plain_title,
         "guarantee": promise(release),
+        "proof": release.guarantee.rule if release.teaching is None else "",
         "odds": release.guarantee.odds if release.teaching is None else "",
         "price": {"epsilon": text(charged.epsilon), "delta": text(charged.delta)},
         "epsilon": release.terms.mechanism.parameters.get("epsilon") or text(charged.epsilon),

@@ -334,6 +334,7 @@ def point_json(bound: Bound, epsilon: Fraction, many: int | None = None, *, zcdp
         },
         "odds": price.odds,
         "guarantee": price.sentence,
+        "proof": price.rule,
         "space": {"bits": str(bound.space.bits), "text": bound.space.text},
         "rows": str(bound.needs.rows + 1) if isinstance(bound.needs, Top) else "",
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},

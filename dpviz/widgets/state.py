@@ -174,6 +174,7 @@ def entry_json(entry: Charged) -> dict[str, Any]:
         "key": entry.key,
         "mechanism": mechanism_text(entry.body["mechanism"]),
         "guarantee": entry.body["price"]["kind"],
+        "proof": entry.body["price"]["rule"],
         "price": {"epsilon": entry.body["price"]["epsilon"], "delta": entry.body["price"]["delta"]},
         "epsilon": entry.body["mechanism"]["parameters"].get("epsilon", ""),
         "status": status,

@@ -63,6 +63,11 @@ def test_a_release_made_in_a_cell_shows_in_the_workbench(lab: Lab, browser: Brow
         assert notebook.ask("print(session.release(bins, dv.Dense('1/2')).number)").strip() == "1"
         expect(notebook.page.get_by_role("heading", name=re.compile("released with ε = 0.5"))).to_be_visible()
         expect(notebook.page.get_by_text("left 1.5 of 2", exact=False).first).to_be_visible()
+        proved = "two-sided geometric noise, Ghosh, Roughgarden, Sundararajan 2009"
+        notebook.page.get_by_text("How each price is proved").click()
+        expect(notebook.page.get_by_text(f"1: {proved}.", exact=True)).to_be_visible()
+        notebook.page.get_by_text("How this price is proved", exact=True).click()
+        expect(notebook.page.get_by_text(f"ε 0.5: {proved}.", exact=True)).to_be_visible()
 
 
 def test_asking_for_too_much_is_refused_before_anything_is_charged(lab: Lab, browser: Browser) -> None:

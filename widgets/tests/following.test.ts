@@ -480,3 +480,21 @@ test("a question of another kernel is said when its answer comes", async () => {
     await beating(1_500);
     expect(voice()).toContain(`Question ${done.number} ended early`);
 });
+
+// --- how prices are proved -----------------------------------------------------------------------------------------
+
+test("the history says by which rule each price is proved, each rule once", () => {
+    const entries = ["1", "2", "3", "5", "6"].map((number, i) => ({ ...(state() as any).entries[0], number, proof: i === 3 ? "a second rule" : "a first rule" }));
+    open("workbench", { state: { ...state(), entries } });
+    const proofs = (): HTMLDetailsElement => [...meter().querySelectorAll("details")].find((it) => it.textContent!.startsWith("How each price"))!;
+    expect([...proofs().querySelectorAll("li")].map((it) => it.textContent)).toEqual(["1 to 3, 6: a first rule.", "5: a second rule."]);
+    proofs().open = true;
+    host.write("state", { ...charged(), entries: [...entries, { ...entries[0], number: "7" }] });
+    expect([proofs().open, proofs().querySelector("li")!.textContent]).toEqual([true, "1 to 3, 6, 7: a first rule."]);
+});
+
+test("a kernel that does not tell rules leaves the line out", () => {
+    open("workbench", { state: state() });
+    const told = [...meter().querySelectorAll("details")].filter((it) => it.textContent!.startsWith("How each price"));
+    expect(told.every((it) => it.hidden)).toBe(true);
+});

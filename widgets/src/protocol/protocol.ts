@@ -50,6 +50,7 @@ const readPoint = shape({
     price: shape({ epsilon: exact, delta: exact, asked: exact }),
     odds: text,
     guarantee: text,
+    proof: maybe(text),
     space: shape({ bits: text, text: text }),
     /** How many rows leave the engine, where that bounds what is read. */
     rows: maybe(text),
@@ -238,6 +239,7 @@ const readStateShape = shape({
             key: text,
             mechanism: text,
             guarantee: text,
+            proof: maybe(text),
             price: readPrice,
             epsilon: text,
             status: oneOf("done", "open", "pending", "elsewhere", "lost", "cancelled", "failed"),
@@ -272,6 +274,8 @@ const readHead = shape({
     title: text,
     plain_title: text,
     guarantee: text,
+    /** The rule that proves the price; empty where nothing was paid. */
+    proof: maybe(text),
     odds: text,
     price: readPrice,
     epsilon: exact,

@@ -173,7 +173,7 @@ function numbers(result: Result, table: HTMLElement | null, long: OfPage | null,
                     ? "A teaching draw, not private. "
                     : `${result.used ? `Used ${result.used}` : `${result.number === null ? "" : `Release ${shown(result.number)}, `}${price}`}. `) +
                     `${result.guarantee}. ${result.mechanism}, ${result.mode} mode, ` +
-                    `random bits: ${result.randomness}.`,
+                    `random bits: ${result.randomness}.${result.proof ? ` Proof of the price: ${result.proof}.` : ""}`,
             ),
             here === null ? null : h("span", { class: "dp-tools" }, result.csv === "" ? null : copyButton("Copy CSV", result.csv), tableButton(result, here)),
         ),

@@ -10,6 +10,17 @@ import type { SessionStore } from "../stores/session_store";
 import { dataTable } from "../dom/table";
 import { clock, costsDelta, outcome, priceText } from "../wording/words";
 
+/** Ascending numbers in words: "1 to 3, 7". */
+function stretches(numbers: readonly string[]): string {
+    const runs: string[][] = [];
+    for (const number of numbers) {
+        const last = runs.at(-1);
+        if (last !== undefined && BigInt(last.at(-1)!) + 1n === BigInt(number)) last.push(number);
+        else runs.push([number]);
+    }
+    return runs.map((run) => (run.length < 3 ? run.join(", ") : `${run[0]} to ${run.at(-1)}`)).join(", ");
+}
+
 const FOLDED = 460;
 const SLIDE = 300;
 
@@ -32,7 +43,10 @@ export function budgetMeter(store: SessionStore): Component {
     const bar = h("div", { class: "dp-meter" });
     const wrong = h("p", { class: "dp-fault", role: "alert", hidden: true });
     const notices = h("div", {});
-    const history = h("div", { id: historyId });
+    const entries = h("div", {});
+    const rules = h("ul", {});
+    const proofs = h("details", { class: "dp-how dp-hint", hidden: true }, h("summary", {}, "How each price is proved"), rules);
+    const history = h("div", { id: historyId }, entries, proofs);
     const element = h(
         "section",
         { class: "dp-budget", "aria-labelledby": titleId },
@@ -65,21 +79,23 @@ export function budgetMeter(store: SessionStore): Component {
     const isOpen = (): boolean => open ?? width >= FOLDED;
 
     function drawHistory(state: State): void {
-        const { entries } = state;
+        const charged = state.entries;
         const raises = state.raises ?? [];
         const number = store.result?.number ?? null;
         const signature = `${number} ${store.kernel.health === "gone"}`;
-        if (!isOpen() || entries.length + raises.length === 0) {
-            history.replaceChildren();
+        if (!isOpen() || charged.length + raises.length === 0) {
+            entries.replaceChildren();
+            show(proofs, false);
             seen = "";
             return;
         }
-        if (entries === seenEntries && state.raises === seenRaises && signature === seen) return;
-        [seenEntries, seenRaises, seen] = [entries, state.raises, signature];
-        const focused = history.contains(document.activeElement) ? document.activeElement : null;
-        const scrolled = history.querySelector(".dp-table-box")?.scrollTop ?? 0;
-        history.replaceChildren(
-            ...(entries.length === 0 ? [] : [drawEntries(state, number)]),
+        if (charged === seenEntries && state.raises === seenRaises && signature === seen) return;
+        [seenEntries, seenRaises, seen] = [charged, state.raises, signature];
+        const focused = entries.contains(document.activeElement) ? document.activeElement : null;
+        const scrolled = entries.querySelector(".dp-table-box")?.scrollTop ?? 0;
+        drawProofs(charged);
+        entries.replaceChildren(
+            ...(charged.length === 0 ? [] : [drawEntries(state, number)]),
             ...(raises.length === 0
                 ? []
                 : [
@@ -97,12 +113,20 @@ export function budgetMeter(store: SessionStore): Component {
                       ),
                   ]),
         );
-        const box = history.querySelector(".dp-table-box");
+        const box = entries.querySelector(".dp-table-box");
         if (box !== null) box.scrollTop = scrolled;
         // The ledger may move while somebody reads its history by keyboard: they stay where they were.
         const name = focused?.getAttribute("aria-label");
-        const same = [...history.querySelectorAll<HTMLElement>("[aria-label]")];
+        const same = [...entries.querySelectorAll<HTMLElement>("[aria-label]")];
         if (name) same.find((element) => element.getAttribute("aria-label") === name)?.focus();
+    }
+
+    /** The rule that proves each price, and the numbers of the entries that were priced by it. */
+    function drawProofs(charged: readonly Entry[]): void {
+        const priced = new Map<string, string[]>();
+        for (const { proof, number } of charged) if (proof) priced.set(proof, [...(priced.get(proof) ?? []), number]);
+        show(proofs, priced.size > 0);
+        rules.replaceChildren(...[...priced].map(([proof, numbers]) => h("li", {}, `${stretches(numbers)}: ${proof}.`)));
     }
 
     function drawEntries(state: State, number: string | null): HTMLElement {

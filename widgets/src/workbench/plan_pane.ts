@@ -67,12 +67,8 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     const lookUpsParts = [h("label", { for: lookUpsId }, "Look-ups at once, Q"), lookUps.box, held, lookUps.fault];
     const several = h("p", { class: "dp-hint dp-look-ups", hidden: true });
     const known = h("ul", {});
-    const how = h(
-        "details",
-        { class: "dp-how dp-hint", hidden: true },
-        h("summary", {}, "How these errors are known"),
-        known,
-    );
+    const asked = h("summary", {});
+    const how = h("details", { class: "dp-how dp-hint", hidden: true }, asked, known);
     const charts = h("div", { class: "dp-charts" }, h("div", { class: "dp-which-chart" }, chooser), ...figures);
     const stats = h(
         "div",
@@ -173,11 +169,14 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     function drawHow(point: Point | null): void {
         show(how, point !== null);
         const { sheet } = store;
+        const proof = store.teaching ? "" : (point?.proof ?? "");
+        setText(asked, proof === "" ? "How these errors are known" : "How the price is proved and the errors are known");
         if (point === null || sheet === null || !how.open) return;
         const line = (name: string, value: string, rule: string): HTMLElement =>
             h("li", {}, `${name} ${value}: ${rule}.`);
         const bounds = (point.more ?? []).filter((item) => item.beta === null || same(item.beta, store.beta));
         known.replaceChildren(
+            ...(proof === "" ? [] : [line("Price", priceText(point.price), proof)]),
             ...sheet.measures.flatMap((measure) => {
                 const bar = barOf(point, store.beta, measure);
                 if (bar !== null) return [line(measure.label, `${signed(measure, bar)} ${measure.origin}`.trim(), bar.off === null ? bar.rule : `${kindOf(bar)}, ${bar.rule}`)];

@@ -77,6 +77,8 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
     const titleId = newId();
     const title = h(options.level, { id: titleId, tabindex: -1, class: "dp-result-title" });
     const guarantee = h("p", { class: "dp-guarantee" });
+    const rule = h("p", {});
+    const proof = h("details", { class: "dp-how dp-hint", hidden: true }, h("summary", {}, "How this price is proved"), rule);
     const finding = h("p", { class: "dp-hint dp-finding" });
     const key = h("div", { class: "dp-key" });
     const beta = h("select", {
@@ -121,6 +123,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         { class: "dp-result", "aria-labelledby": titleId },
         title,
         guarantee,
+        options.tools ? proof : null,
         finding,
         empty,
         tools,
@@ -153,7 +156,7 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         show(empty, result === null && source.unknown !== true);
         for (const part of [title, guarantee, picture]) show(part, result !== null);
         if (result === null) {
-            for (const part of [tools, finding]) show(part, false);
+            for (const part of [proof, tools, finding]) show(part, false);
             setText(empty.firstElementChild!, `Nothing ${source.teaching === true ? "drawn" : "released"} yet.`);
             setText(empty.lastElementChild!, source.promise ?? "");
             return;
@@ -235,6 +238,8 @@ export function resultChart(source: ResultSource, options: ResultOptions = { lev
         const teaching = result.teaching !== null;
         setAttribute(element, "data-teaching", teaching ? "true" : null);
         setText(title, result.title);
+        show(proof, !!result.proof);
+        setText(rule, result.proof ? `${priceText(result.price)}: ${result.proof}.` : "");
         guarantee.replaceChildren(
             `${result.guarantee}. ${result.odds === "" ? "" : `The odds of any answer move by at most ×${result.odds}. `}`,
             h(
