@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DpvizError, ParameterError
-from dpviz.exact import Number, probability, text, whole
+from dpviz.exact import Number, place, probability, text, whole
 from dpviz.mechanisms import REGISTRY
 from dpviz.model.bought_together import price_of_both
 from dpviz.model.error import SIGNS, ErrorModel, ErrorValue
@@ -259,6 +260,18 @@ class Plan:
         if self.remaining is None:
             return True
         return self.remaining.admits(self.price)
+
+    def _fitting_lines(self) -> list[str]:
+        """The epsilon that would fit, and the reason why a filter cannot take the epsilon of one answer."""
+        if self.verbs is not RELEASED or not self.zcdp or self.remaining is None or self.ways:
+            return []
+        most = largest_fitting(self.bound, self.remaining)
+        if most is None:
+            return []
+        alone = ""
+        if self.price.is_gaussian:
+            alone = "; one answer alone may use the exact rule of its proof, a filter of all answers cannot"
+        return [f"  fits         {type(self.bound.mechanism).__name__} of ε {text(most)} at most{alone}"]
 
     @plain_arguments
     def suggest_limit(
@@ -530,7 +543,7 @@ class Plan:
         if self.verbs is RELEASED or self.price.is_gaussian:  # other rules may speak of a price, and a lesson has none
             lines.append(f"  proof        {self.price.rule}")
         lines += [f"  saved        {self.bound.saved}"] if self.bound.saved else []
-        lines += together_lines(self.price, self.remaining) if self.affordable else []
+        lines += together_lines(self.price, self.remaining) if self.affordable else self._fitting_lines()
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound, rivals=not self.zcdp)
         lines += thresholds.lines(self.bound)
@@ -623,6 +636,26 @@ def rival_lines(bound: Bound) -> list[str]:
     found = [f"{measure.short} ±{reach(value.value)}" for measure, value in rivals(bound, NOTED)]
     rival = bound.for_zcdp
     return [f"  for the same ρ {', '.join(found)}, by {rival.mechanism.python}"] if found and rival is not None else []
+
+
+def largest_fitting(bound: Bound, remaining: Remaining) -> Fraction | None:
+    """The largest epsilon, in steps of three digits and below that of this mechanism, whose answer fits into what
+    is left; None where none does. Of noise that is calibrated a larger epsilon may fit where a smaller does not: the
+    one that is found fits."""
+    asked = bound.price.requested or payable(to_approx(bound.price.loss)).epsilon
+    step = place(asked, 3)
+
+    def fits(steps: int) -> bool:
+        with suppress(DpvizError):
+            made = bound.mechanism.with_epsilon(steps * step)
+            return remaining.admits(made.bind(bound.question, bound.unit).price)
+        return False
+
+    low, high = 0, math.ceil(asked / step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low * step or None
 
 
 def together_lines(price: Guarantee, remaining: Remaining | None) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from math import tanh
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,28 @@ def test_a_plan_says_what_it_takes_of_rho(tmp_path: Path) -> None:
     assert "ρ 0.122459331202, more than the 0.022894466407 left under the zCDP filter" in dear
     (tmp_path / "basic").mkdir()
     assert "leaves 0.9 of 1" in repr(session(tmp_path / "basic", BASIC).plan(BINS, dv.Dense("0.1")))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dv.Dense("1", base="gaussian", delta="1e-6"),
+        dv.Dense("1"),
+        dv.Tree("2"),
+        dv.Threshold("3", delta="1e-7"),
+    ],
+    ids=lambda made: type(made).__name__ + getattr(made, "base", ""),
+)
+def test_a_plan_that_does_not_fit_names_the_epsilon_that_does(tmp_path: Path, mechanism: Any) -> None:
+    it = session(tmp_path, ZCDP)
+    dear = it.plan(BINS, mechanism)
+    (line,) = [line for line in repr(dear).splitlines() if line.startswith("  fits")]
+    assert ("the exact rule of its proof" in line) is (getattr(mechanism, "base", "") == "gaussian")
+    most = Fraction(line.split("ε ")[1].split(" ")[0])
+    step = Fraction(10) ** (math.floor(math.log10(mechanism.epsilon)) - 2)
+    fitting, above = (it.plan(BINS, mechanism.with_epsilon(found)) for found in (most, most + step))
+    assert fitting.affordable and not above.affordable
+    assert not [line for line in repr(fitting).splitlines() if line.startswith("  fits")]
 
 
 def test_a_plan_names_the_part_that_does_not_fit(tmp_path: Path) -> None:
