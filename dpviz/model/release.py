@@ -1117,9 +1117,10 @@ def checked(content: bytes) -> dict[str, Any]:
     return opened(content)[0]
 
 
-def opened(content: bytes) -> tuple[dict[str, Any], bytes]:
-    """The JSON of a saved release and its saved form, or ReleaseFormat as above."""
-    body = _as_saved(content)
+def opened(content: bytes, *, views: bool = False) -> tuple[dict[str, Any], bytes]:
+    """The JSON of a saved release and its saved form, or ReleaseFormat as above. `views` are given in place of the
+    base64 of long arrays, where these need not be copied."""
+    body = _as_saved(content, views)
     if body is not None:
         known_format(body)
         return body, content
@@ -1159,7 +1160,7 @@ DIGITS: Final = 64
 """The brackets of the JSON of a release in its saved form, and the number of digits of its checksum."""
 
 
-def _as_saved(content: bytes) -> dict[str, Any] | None:
+def _as_saved(content: bytes, views: bool) -> dict[str, Any] | None:
     """The JSON of a release, where the content is, byte for byte, what `with_checksum` writes; else None. The checksum
     is that of what was read, and a long answer is not written once more."""
     end = max(0, len(content) - len(BETWEEN) - DIGITS - len(AFTER))
@@ -1171,7 +1172,7 @@ def _as_saved(content: bytes) -> dict[str, Any] | None:
     if sha256(written).hexdigest().encode() != digest:
         return None
     try:
-        return _read_canonical(content, len(BEFORE), end)
+        return _read_canonical(content, len(BEFORE), end, views)
     except (ValueError, RecursionError):
         return None
 
@@ -1184,7 +1185,7 @@ PIECE: Final = 1 << 20
 """Characters of a long text that are made into bytes at once."""
 
 
-def _read_canonical(content: bytes, first: int, last: int) -> dict[str, Any] | None:
+def _read_canonical(content: bytes, first: int, last: int, views: bool) -> dict[str, Any] | None:
     """The object that the bytes between these places are the canonical JSON of, or None where they are not. Long plain
     texts are written in one way only, so they are cut out before the rest is parsed and written again to be compared.
     """
@@ -1195,8 +1196,8 @@ def _read_canonical(content: bytes, first: int, last: int) -> dict[str, Any] | N
     body = json.loads(str(short, "utf-8"))
     if not isinstance(body, dict) or canonical(body) != short or short.count(hole) != len(places):
         return None
-    texts = (str(memoryview(content)[start:end], "ascii") for start, end in places)
-    return dict(_with_texts(body, texts)) if places else body
+    texts = (memoryview(content)[start:end] for start, end in places)
+    return dict(_with_texts(body, texts, views)) if places else body
 
 
 def _long_plain(content: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -1235,13 +1236,17 @@ def _plain(text: str) -> bool:
     return all(not piece.translate(None, PLAIN) for piece in _pieces(text, 0, len(text)))
 
 
-def _with_texts(value: object, texts: Iterator[str]) -> Any:
-    """The same with the next of these texts in place of each hole."""
+def _with_texts(value: object, texts: Iterator[memoryview], views: bool, view: bool = False) -> Any:
+    """The same with the next of these texts in place of each hole: a view of it, where one is wanted and it is the
+    base64 of an array, for whatever else is a text."""
     if isinstance(value, dict):
-        return {key: _with_texts(one, texts) for key, one in value.items()}
+        return {key: _with_texts(one, texts, views, views and key == "base64") for key, one in value.items()}
     if isinstance(value, list):
-        return [_with_texts(one, texts) for one in value]
-    return next(texts) if value == HOLE else value
+        return [_with_texts(one, texts, views) for one in value]
+    if value != HOLE:
+        return value
+    text = next(texts)
+    return text if view else str(text, "ascii")
 
 
 def _filled(short: bytes, long: Sequence[str]) -> list[bytes | str] | None:

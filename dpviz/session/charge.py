@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 from weakref import WeakSet
 
@@ -68,8 +69,8 @@ class Charge:
         with before_a_charge():
             return PaymentOutcome(entry.number, stored=self.ledger.answer(entry.number))
 
-    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
-        self.ledger.finish(paid.number, content)
+    def keeping(self, paid: PaymentOutcome, answer: Answer) -> Callable[[bytes], object]:
+        return partial(self.ledger.finish, paid.number)
 
     def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
         self.ledger.close(paid.number, outcome)

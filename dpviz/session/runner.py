@@ -75,8 +75,8 @@ class Payment(Protocol):
         """
         ...
 
-    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
-        """Record the answer. It may be shown after this, and not before."""
+    def keeping(self, paid: PaymentOutcome, answer: Answer) -> Callable[[bytes], object]:
+        """The call that records the answer in its stored form. It may be shown after that, and not before."""
         ...
 
     def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
@@ -187,13 +187,14 @@ class ReleaseJob:
         drawn, refusal = self._tried(running, payment, paid)
         if drawn is None:
             raise refusal or _failed(payment, paid, probing.gone(self.source))
+        answer, content = drawn
+        keep = payment.keeping(paid, answer)
+        del drawn, answer  # a long answer would lie in memory twice while it is kept and read back
         try:
-            payment.keep(paid, *drawn)
+            keep(content)
         except BaseException:
             _give_up(payment, paid, "failed")
             raise
-        content = drawn[1]
-        del drawn  # a long answer would lie in memory twice while it is read back
         return read_back(content, paid, payment.ledger, self.bound.unit)
 
     def _tried(

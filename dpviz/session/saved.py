@@ -42,7 +42,7 @@ def from_bytes(content: bytes, origin: str = SESSION) -> Release:
         written = file.body if file.packed is not None else with_checksum(file.body)  # an answer stays as it was
         parts: tuple[dict[str, Any], bytes | dict[str, Any], Packed | None] = file.body, written, file.packed
     else:
-        parts = *opened(content), None
+        parts = *opened(content, views=True), None
     try:
         return _from_json(*parts, origin)
     except ReleaseFormat:

@@ -494,8 +494,13 @@ class Reservation:
         with before_a_charge():
             return PaymentOutcome(self._number, use.number, self.ledger.use_answer(self._number, use.number))
 
-    def keep(self, paid: PaymentOutcome, answer: Answer, content: bytes) -> None:
-        self.ledger.settle(self._number, _use(paid), content, lambda state: self._use.give_back(state, answer))
+    def keeping(self, paid: PaymentOutcome, answer: Answer) -> Callable[[bytes], object]:
+        def keep(content: bytes) -> object:
+            return self.ledger.settle(
+                self._number, _use(paid), content, lambda state: self._use.give_back(state, answer)
+            )
+
+        return keep
 
     def give_up(self, paid: PaymentOutcome, outcome: Literal["cancelled", "failed"]) -> None:
         self.ledger.fail_use(self._number, _use(paid), outcome)

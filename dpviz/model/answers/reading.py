@@ -238,7 +238,7 @@ def _array_of(stored: Any) -> NDArray[Any]:
         raise refusal
     kind, shape, encoded = stored["type"], stored["shape"], stored["base64"]
     whole = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
-    if not isinstance(encoded, str) or kind not in STORED_TYPES or not whole:
+    if not isinstance(encoded, str | memoryview) or kind not in STORED_TYPES or not whole:
         raise refusal
     try:
         content = binascii.a2b_base64(encoded, strict_mode=True)  # as base64.b64decode, without a copy of the text
