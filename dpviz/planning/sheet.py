@@ -219,6 +219,7 @@ class PlanSheet:
             epsilon,
             self.many,
             self.zcdp,
+            self.verbs,
             self._sharing,
         )
         return POINTS.of(Spot(key, partial(self._made, bound, epsilon)))
@@ -230,6 +231,8 @@ class PlanSheet:
 
     def _made(self, bound: Bound, epsilon: Fraction) -> dict[str, Any]:
         point = point_json(bound, epsilon, self.many, zcdp=self.zcdp)
+        if self.verbs is RELEASED:  # rules speak of prices, and a lesson has none
+            point["proof"] = bound.price.rule
         if self.way is None:
             return point
         shared = self._shared(self.mechanism.with_epsilon(epsilon))
@@ -334,7 +337,6 @@ def point_json(bound: Bound, epsilon: Fraction, many: int | None = None, *, zcdp
         },
         "odds": price.odds,
         "guarantee": price.sentence,
-        "proof": price.rule,
         "space": {"bits": str(bound.space.bits), "text": bound.space.text},
         "rows": str(bound.needs.rows + 1) if isinstance(bound.needs, Top) else "",
         "cost": {"text": bound.cost.text, "slow": bound.cost.slow},
