@@ -1160,7 +1160,7 @@ DIGITS: Final = 64
 """The brackets of the JSON of a release in its saved form, and the number of digits of its checksum."""
 
 
-def _as_saved(content: bytes, views: bool) -> dict[str, Any] | None:
+def _as_saved(content: bytes, views: bool = False) -> dict[str, Any] | None:
     """The JSON of a release, where the content is, byte for byte, what `with_checksum` writes; else None. The checksum
     is that of what was read, and a long answer is not written once more."""
     end = max(0, len(content) - len(BETWEEN) - DIGITS - len(AFTER))
