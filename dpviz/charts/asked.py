@@ -91,7 +91,7 @@ def closed_picture(release: Release, others: Iterable[Release] = ()) -> dict[str
     drawn, closed = picture(release), _closed(release, others)
     if closed is None or "bars" not in drawn:
         return drawn
-    return {**drawn, "guarantee": promise(release, closed=True), "asked": asked(closed)}
+    return {**drawn, "guarantee": promise(release, closed=True), "asked": asked(closed), "csv": closed.to_csv()}
 
 
 def _closed(release: Release, others: Iterable[Release]) -> Closed | None:
@@ -110,40 +110,23 @@ def asked(closed: Closed) -> dict[str, Any]:
     """Both ends for what was asked, in every row at every level, and the sentences that a reader of them needs."""
     frames = {text(beta): closed.to_frame(beta) for beta in BETAS}
     ends = {beta: {name: ends_of(frame, end) for name, end in ENDINGS.items()} for beta, frame in frames.items()}
-    return {"ends": ends, "remarks": [*closed.remarks, *_profile(closed)], "python": _call(closed)}
+    return {"ends": ends, "remarks": [*closed.beside], "python": _call(closed)}
 
 
 def ends_of(frame: pd.DataFrame, ending: str) -> dict[str, list[str | None]] | None:
-    """Both ends in a frame, as exact texts, None where one is open; None where none are known.
-
-    An upper end is no lower than that for what was counted: a loss is at least 0, and a later upper end holds, too.
-    """
+    """Both ends in a frame, as exact texts, None where one is open; None where none are known."""
     if f"low{ending}" not in frame:
         return None
-    low, high, counted = (_column(frame, f"{name}{ending}") for name in ("low", "high", "high_counted"))
-    wide = [None if end is None else max(end, more or end) for end, more in zip(high, counted, strict=True)]
-    return {"low": _texts(low), "high": _texts(wide)}
+    return {name: _texts(_column(frame, f"{name}{ending}")) for name in ("low", "high")}
 
 
 def _column(frame: pd.DataFrame, name: str) -> list[Fraction | None]:
-    if name not in frame:
-        return [None] * len(frame)
     ends, missing = frame[name], frame[name].isna()
     return [None if no else Fraction(str(end)) for end, no in zip(ends, missing, strict=True)]
 
 
 def _texts(ends: list[Fraction | None]) -> list[str | None]:
     return [None if end is None else text(end) for end in ends]
-
-
-def _profile(closed: Closed) -> list[str]:
-    """The guarantee of a profile that was bought by itself, and its number."""
-    counts, profile = closed.both_releases
-    if counts.profile == profile:
-        return []
-    of = "that of " if profile.entry_price is not None else ""
-    named = "The profile" if profile.number is None else f"The profile is {of}release {profile.number}"
-    return [f"{named}: {promise(profile, closed=True)}."]
 
 
 def _call(closed: Closed) -> str:

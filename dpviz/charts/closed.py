@@ -95,15 +95,13 @@ def of_closed(
 
 
 def _counts(closed: Closed, beta: Fraction, bars: Which, counts: Counts) -> Counts:
-    """The released counts, with the intervals for what was asked. Their upper ends are drawn no lower than those for
-    what was counted: the end of a loss is at least 0, and a later upper end holds, too."""
+    """The released counts, with the intervals for what was asked."""
     frame, ending = closed.to_frame(beta), ENDINGS[bars]
     counted = closed.both_releases[0].intervals(beta, bars, of="counted")
     if counted is None or f"low{ending}" not in frame:
         raise ParameterError.of("all bins at once", "this answer states ends of single bins", 'write bars="one"')
     low, high = (_listed(frame, f"{side}{ending}") for side in ("low", "high"))
     asked, inner = Ends.of(Intervals(low, high, "bound", "")), Ends.of(counted)
-    asked = replace(asked, high=np.maximum(asked.high, inner.high))
     return replace(counts, single=inner, together=None, one=None, every=None, asked=asked)
 
 

@@ -30,12 +30,8 @@ def heading(release: Release) -> str:
 def promise(release: Release, *, closed: bool = False) -> str:
     """The guarantee in words, which rows the limits of the unit may leave out, and whether a ledger is known to have
     made the release; of a release that a profile closes, its limits are said elsewhere."""
-    kept = release.promise
-    if release.teaching is not None:
-        kept = "A person who knows the seed knows the noise: this draw protects nobody"
-    doubt = "" if release.teaching is not None else release.doubt
     limits = "" if closed else release.limits.removesuffix(".")
-    return ". ".join(filter(None, [kept, limits, doubt]))
+    return ". ".join(filter(None, [release.protection, limits, release.doubt]))
 
 
 def picture(release: Release) -> dict[str, Any]:

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import math
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from dpviz.boundary import as_given, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DpvizError, ParameterError
-from dpviz.exact import Number, ceil_to, floor_to, probability
+from dpviz.exact import Number, ceil_to, floor_to, probability, text
 from dpviz.model.aggregate import UnitProfile
 from dpviz.model.answers import Answer
 from dpviz.model.asking import FINE, Subject, among_of, differences_of, shares_of, sums_of
@@ -32,6 +33,7 @@ from dpviz.model.derived import Chance, Derived, DerivedTable, Paid, marked, tol
 from dpviz.model.limited import Limited
 from dpviz.model.linear import NONE, UNBIASED, Bias, LinearError, Query
 from dpviz.model.question import Question
+from dpviz.model.spreadsheet import table
 from dpviz.model.sum_errors import SumError
 from dpviz.privacy.unit import Unit
 
@@ -447,6 +449,17 @@ def reach_of(error: LinearError, level: Fraction, side: int) -> Fraction | None:
     return None if found is None else found.value
 
 
+def no_lower(high: Iterable[Any], counted: Iterable[Any]) -> list[Any]:
+    """Upper ends that are no lower than those for what was counted: a loss is at least 0, and a later upper end holds,
+    too. None where one is open."""
+    return [None if end is None else max(end, more or end) for end, more in zip(high, counted, strict=True)]
+
+
+def _promised(release: Any) -> str:
+    """The promise of a release, and its doubt."""
+    return ". ".join(filter(None, (release.protection, release.doubt)))
+
+
 def _times(classes: Query, factor: Fraction) -> Query:
     return Query.of(*classes.times(factor))
 
@@ -551,6 +564,16 @@ class Closed:
     def remarks(self) -> tuple[str, ...]:
         """The limit, and the order of both purchases, as sentences."""
         return self._ends("").remarks
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The sentences beside both ends: the remarks, and the promise of a profile that was bought by itself."""
+        counts, profile = self._counts, self._profile
+        if counts.profile == profile:
+            return self.remarks
+        of = "that of " if profile.entry_price is not None else ""
+        named = "The profile" if profile.number is None else f"The profile is {of}release {profile.number}"
+        return (*self.remarks, f"{named}: {_promised(profile)}.")
 
     @plain_arguments
     def sum(
@@ -903,7 +926,8 @@ class Closed:
         DataFrame
             Columns: bin; value, as counted; low and high, for the number asked of this bin; low_all and high_all, of
             all bins at once; and low_counted, high_counted, low_all_counted and high_all_counted, for what was counted.
-            ``frame.attrs["limits"]`` says which limit was closed and how.
+            No upper end is below that for what was counted. ``frame.attrs["limits"]`` says which limit was closed and
+            how.
 
         Raises
         ------
@@ -928,8 +952,46 @@ class Closed:
             counted = self._counts.intervals(beta, among, reader, "counted")  # type: ignore[arg-type]
             if counted is not None:
                 columns |= {f"low{ending}_counted": counted.low, f"high{ending}_counted": counted.high}
+                if (high := columns.get(f"high{ending}")) is not None:
+                    columns[f"high{ending}"] = no_lower(high, counted.high)
         frame = plain.drop(columns=[name for name in plain if str(name).startswith(("low", "high"))]).assign(**columns)
         return told(marked(frame, *self.paid), " ".join(ends.remarks))
+
+    @single_arguments
+    def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
+        """Write the frame of `to_frame` as CSV, preceded by comment lines that state both guarantees.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write. Left out, the text is returned.
+        beta : str, float or Fraction, default "0.05"
+            How often an interval may miss its number, above 0 and at most 1.
+
+        Returns
+        -------
+        str or None
+            The text, where no path is given.
+
+        Raises
+        ------
+        ParameterError
+            If `beta` is outside its range, the name of the file promises another format, or the file cannot be written.
+        ReleaseFormat
+            If the answer has no rows.
+
+        See Also
+        --------
+        dpviz.Release.to_csv : how labels and numbers are written, and the calls that read them.
+
+        Notes
+        -----
+        A page that shows these counts with this profile saves the same lines.
+        """
+        counts, level = self._counts, text(probability(beta, "beta", zero=False))
+        kept = "not private: seeded teaching draw" if counts.teaching is not None else _promised(counts)
+        about = (kept, *self.beside, counts.sentence, f"intervals fail at most {level} of the time")
+        return table(filter(None, about), lambda: self.to_frame(beta), path)
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:

@@ -35,7 +35,7 @@ from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.ordered import OrderedAskable
 from dpviz.model.question import Question, canonical
 from dpviz.model.spreadsheet import table
-from dpviz.model.terms import DOUBT, SESSION, TEACHING, UNCHECKED, Terms, Used, price_json
+from dpviz.model.terms import DOUBT, NOBODY, SESSION, TEACHING, UNCHECKED, Terms, Used, price_json
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -390,6 +390,11 @@ class Release(OrderedAskable):
         if self.question.part is not None and self.question.by is not None and not self.used:
             together = f", for all {self.question.by.size:,} parts together"
         return f"{self.guarantee.sentence}{together}{self._with_profile}"
+
+    @property
+    def protection(self) -> str:
+        """The promise; of a teaching draw, that it protects nobody."""
+        return self.promise if self.teaching is None else NOBODY
 
     @property
     def _with_profile(self) -> str:
@@ -801,7 +806,9 @@ class Release(OrderedAskable):
         return told(marked(pd.DataFrame(columns), self.paid), self.limits)
 
     @single_arguments
-    def to_csv(self, path: str | Path | None = None, beta: Number = "0.05") -> str | None:
+    def to_csv(
+        self, path: str | Path | None = None, beta: Number = "0.05", *, profile: Release | None = None
+    ) -> str | None:
         """Write the frame of `to_frame` as CSV, preceded by comment lines that state the guarantee.
 
         Parameters
@@ -810,6 +817,9 @@ class Release(OrderedAskable):
             The file to write. Left out, the text is returned.
         beta : number, default "0.05"
             How often an interval may miss the truth.
+        profile : Release, optional
+            A profile of the same users, which closes the ends that a limit on bins leaves open: the table is that of
+            ``release.closed_by(profile)``.
 
         Returns
         -------
@@ -820,7 +830,7 @@ class Release(OrderedAskable):
         ------
         ParameterError
             If the name of the file promises another format, such as ``.json`` or ``.xlsx``, or the file cannot be
-            written.
+            written, or the profile says nothing of these counts.
 
         Notes
         -----
@@ -848,6 +858,8 @@ class Release(OrderedAskable):
         "C#",2,2,2,2,2
         <BLANKLINE>
         """
+        if profile is not None:
+            return self.closed_by(profile).to_csv(path, beta)
         level = text(probability(beta, "beta", zero=False))
         about = [
             "not private: seeded teaching draw" if self.teaching is not None else self.promise,

@@ -35,6 +35,9 @@ SESSION, TEACHING, UNCHECKED = "session", "teaching", "unchecked"
 DOUBT: Final = "Origin unchecked: this was read from a file, and no ledger confirms it"
 """Where a release may come from, besides a ledger that is named."""
 
+NOBODY: Final = "A person who knows the seed knows the noise: this draw protects nobody"
+"""The promise of a teaching draw."""
+
 
 @dataclass(frozen=True)
 class Recipe:

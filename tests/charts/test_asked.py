@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ import dpviz as dv
 from dpviz.charts.asked import MOST_CLOSED, asked, closed_picture, ends_of, first_profile
 from dpviz.charts.picture import picture
 from dpviz.exact import text
+from dpviz.model.closing import no_lower
 from dpviz.model.error import BETAS
 from tests.reports.pages import data
 from tests.statements import CUT, LIMIT, MONTHS, UNCUT, lesson
@@ -34,14 +36,42 @@ def test_at_every_level_the_ends_are_those_of_the_frame() -> None:
         for name, ending in (("one", ""), ("all", "_all")):
             ends = found[text(beta)][name]
             assert [Fraction(end) for end in ends["low"]] == list(frame[f"low{ending}"])
-            highest = frame[[f"high{ending}", f"high{ending}_counted"]].max(axis=1)
-            assert [Fraction(end) for end in ends["high"]] == list(highest)
+            assert [Fraction(end) for end in ends["high"]] == list(frame[f"high{ending}"])
 
 
 def test_an_open_end_and_ends_that_are_not_known_are_left_out() -> None:
-    frame = pd.DataFrame({"low": [1, 2], "high": pd.array([9, None], dtype="Int64"), "high_counted": [10, 4]})
-    assert ends_of(frame, "") == {"low": ["1", "2"], "high": ["10", None]}
+    frame = pd.DataFrame({"low": [1, 2], "high": pd.array([9, None], dtype="Int64")})
+    assert ends_of(frame, "") == {"low": ["1", "2"], "high": ["9", None]}
     assert ends_of(frame, "_all") is None
+
+
+def test_no_upper_end_is_below_that_for_what_was_counted() -> None:
+    assert no_lower([9, 9, None, 9], [10, 4, 3, None]) == [10, 9, None, 9]
+
+
+def test_the_table_of_a_page_and_of_python_are_one_with_closed_ends_and_the_words_beside_them(tmp_path: Any) -> None:
+    rows = pd.DataFrame({"aircraft": ["a", "a", "a", "a", "b"] * 9, "month": [1, 2, 3, 4, 5] * 9})
+    session = dv.Session(rows, CUT, dv.Budget(epsilon="9"), tmp_path / "a.ledger")
+    counts = session.release(MONTHS, dv.Dense(1))
+    profile = session.release(PROFILE, dv.Dense(2, clamp=False))
+    table = counts.to_csv(profile=profile) or ""
+    assert closed_picture(counts, [profile])["csv"] == table != picture(counts)["csv"]
+    said = [line.removeprefix("# ") for line in table.splitlines() if line.startswith("#")]
+    assert said == [counts.promise, *counts.closed_by(profile).beside, "intervals fail at most 0.05 of the time"]
+    assert f"The profile is release 2: {profile.promise}." in said and "open" not in " ".join(said)
+    read = pd.read_csv(io.StringIO(table), comment="#", dtype={"bin": str})
+    assert read.astype(object).equals(counts.to_frame(profile=profile).astype(object))
+    counts.to_csv(tmp_path / "months.csv", "0.1", profile=profile)
+    assert (tmp_path / "months.csv").read_text() == counts.closed_by(profile).to_csv(beta="0.1")
+
+
+def test_a_table_with_a_profile_of_other_bins_is_refused_and_nothing_is_written(tmp_path: Any) -> None:
+    counts, _ = drawn()
+    months = dv.Domain.integers(1, 11, column="month")
+    other = lesson(CUT).draw(dv.Question.contribution_profile(months), dv.Dense(1, clamp=False))
+    with pytest.raises(dv.errors.ParameterError, match="those of the counts"):
+        counts.to_csv(tmp_path / "months.csv", profile=other)
+    assert not (tmp_path / "months.csv").exists()
 
 
 def test_the_sentences_say_the_limit_the_order_and_both_prices_and_no_end_is_called_open() -> None:

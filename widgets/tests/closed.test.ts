@@ -6,6 +6,7 @@ import { bring } from "../src/answers/result_view";
 import { histogramView } from "../src/views/histogram";
 import { Malformed } from "../src/protocol/readers";
 import { readResult } from "../src/protocol/protocol";
+import { counted } from "../src/wording/counted";
 import { Host, render, type Shown } from "./host";
 
 bring(histogramView);
@@ -110,4 +111,27 @@ test.each([
     spoil(result.asked);
     expect(() => readResult(result)).toThrow(Malformed);
     expect(readResult(closed()).asked!.remarks.length).toBeGreaterThan(1);
+});
+
+/** The table that the page writes of a result by itself. */
+function table(result: unknown): string {
+    const { head, rows, line } = histogramView.csv!(counted(readResult(result)), answers.closed.beta);
+    return [head.trimEnd(), ...Array.from({ length: rows }, (_, row) => line(row)), ""].join("\n");
+}
+
+test.each([
+    ["with a profile", answers.closed],
+    ["with open ends", answers.cut.result],
+    ["of which nothing is cut", answers.uncut.result],
+])("the page writes the lines of Python's table, %s", (_, result) => {
+    expect(table(result)).toBe(result.csv);
+});
+
+test("a table with other ends, and one that calls closed ends open, are told from Python's", () => {
+    const result = closed();
+    result.asked.ends["0.05"].all.high[2] = null;
+    expect(table(result)).not.toBe(answers.closed.csv);
+    expect(table({ ...closed(), asked: null })).not.toBe(answers.closed.csv);
+    expect(table(closed())).not.toMatch(/upper ends are open/);
+    expect(table({ ...closed(), asked: null })).toMatch(/upper ends are open/);
 });

@@ -117,7 +117,8 @@ export function cell(value: string): string {
 /** The lines before the table: the guarantee, what the answer says as a whole, and how often intervals hold. */
 export function headOf(result: Result, beta: string | null, columns: readonly string[], ...more: readonly string[]): string {
     const note = result.teaching !== null ? "not private: seeded teaching draw" : result.guarantee;
-    const limits = (result.teaching !== null || result.asked !== null) && result.limits !== null ? [result.limits.sentence] : [];
-    const lines = [note, ...limits, ...more, ...(beta === null ? [] : [`intervals fail at most ${beta} of the time`])];
+    const limits = result.teaching !== null && result.limits !== null ? [result.limits.sentence] : [];
+    const beside = result.asked === null ? limits : result.asked.remarks;
+    const lines = [note, ...beside, ...more, ...(beta === null ? [] : [`intervals fail at most ${beta} of the time`])];
     return `${lines.map((line) => `# ${line.replace(/\r\n|[\r\n]/g, " ")}\n`).join("")}${columns.map(cell).join(",")}\n`;
 }

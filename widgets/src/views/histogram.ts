@@ -25,6 +25,8 @@ const CLOSEST = 4;
 const PLOT_TOP = 24;
 const MOST_NAMED = 5_000;
 const MOST_NARROW = 8;
+/** The ends of names of columns: for one bin, and for all at once. */
+const ENDINGS = ["", "_all"] as const;
 
 export const histogramView: ResultView<Counted> = {
     kind: "histogram",
@@ -331,23 +333,30 @@ function closedNumbers(result: Counted, beta: string, asked: NonNullable<Counted
     });
 }
 
-/** Every released value with both its intervals, in the columns of `to_csv`. */
+/** Every released value with both its intervals, in the columns of `to_csv`; with a profile, of `closed.to_csv`. */
 function written(result: Counted, beta: string): OfPage {
     const { one, all } = result.bars.get(beta)!;
     const clamp = clampOf(result);
-    const reaches = [one, ...(all === null ? [] : [all])].map(({ value }) => exactly(value));
-    const columns = ["bin", "value", ...endColumns(result.limits, ""), ...(all === null ? [] : endColumns(result.limits, "_all"))];
+    const bars = [{ ending: "", bar: one }, ...(all === null ? [] : [{ ending: "_all", bar: all }])];
+    const reaches = bars.map(({ bar }) => exactly(bar.value));
+    const closes = result.asked?.ends.get(beta) ?? null;
+    const closed = [closes?.one ?? null, closes?.all ?? null].flatMap((ends, i) => (ends === null ? [] : [{ ends, names: endColumns(null, ENDINGS[i]!) }]));
+    const columns =
+        closes === null
+            ? bars.flatMap(({ ending }) => endColumns(result.limits, ending))
+            : [...closed.flatMap(({ names }) => names), ...bars.flatMap(({ ending }) => [`low${ending}_counted`, `high${ending}_counted`])];
     return {
         says: "values and intervals",
-        head: headOf(result, beta, columns),
+        head: headOf(result, beta, ["bin", "value", ...columns]),
         rows: result.values.length,
         line(row) {
             const value = exactly(result.values.at(row));
-            const bounds = reaches.flatMap((reach) => {
+            const asked = closed.flatMap(({ ends }) => [ends.low[row] ?? "", ends.high[row] ?? ""]);
+            const counted = reaches.flatMap((reach) => {
                 const { low, high } = endsOf(interval(value, reach, clamp));
-                return endCells(result.limits, low, high);
+                return endCells(closes === null ? result.limits : null, low, high);
             });
-            return [cell(result.labels.at(row)), format(value), ...bounds].join(",");
+            return [cell(result.labels.at(row)), format(value), ...asked, ...counted].join(",");
         },
     };
 }

@@ -47,7 +47,7 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
 /** Fitted values as the page has them: rounded, so that no interval is stated. */
 function rounded(result: Counted): OfPage {
     const off = result.content["picture_off"];
-    const note = `values are rounded and off by at most ${typeof off === "string" ? shown(off) : "0.001"}; exact ones and intervals: ${result.python}.to_csv()`;
+    const note = `values are rounded and off by at most ${typeof off === "string" ? shown(off) : "0.001"}; exact ones and intervals: ${result.asked?.python || result.python}.to_csv()`;
     return {
         says: "fitted values to a thousandth, no intervals",
         head: headOf(result, null, ["bin", "value"], note),
