@@ -68,6 +68,11 @@ class Subject(Protocol):
     @property
     def paid(self) -> tuple[Paid, ...]: ...
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The sentences that a reader of any of its intervals must know."""
+        ...
+
     def value(self, query: Query, reader: str) -> Fraction | Enclosed:
         """The weighted sum of its values."""
         ...
@@ -584,9 +589,9 @@ class _Asked:
 
     @property
     def _declared(self) -> tuple[str, ...]:
-        """The facts that it rests on that no row was left out; nothing where it rests on none."""
+        """The facts that it rests on that no row was left out, and the remarks of what is asked."""
         declared = self.subject.reading.limited.declared
-        return (declared,) if declared else ()
+        return (*([declared] if declared else []), *self.subject.remarks)
 
     def _ends_of(self, kind: DerivedKind, low: Fraction | None, high: Fraction | None) -> dict[str, Any]:
         """The interval that a `Derived` has: for what was asked, and for what was counted where a limit cuts.

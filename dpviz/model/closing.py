@@ -30,6 +30,7 @@ from dpviz.model.answers import Answer
 from dpviz.model.asking import FINE, Subject, among_of, differences_of, shares_of, sums_of
 from dpviz.model.between import Enclosed, between
 from dpviz.model.derived import Chance, Derived, DerivedTable, Paid, marked, told
+from dpviz.model.either import reach_of
 from dpviz.model.limited import Limited
 from dpviz.model.linear import NONE, UNBIASED, Bias, LinearError, Query
 from dpviz.model.question import Question
@@ -440,13 +441,6 @@ def check_pair(counts: Any, profile: Any) -> None:
             "both answers rest on one kind of noise",
             "release both, or draw both",
         )
-
-
-def reach_of(error: LinearError, level: Fraction, side: int) -> Fraction | None:
-    """The distance of the truth below (side 0) or above a value, at most, but for `level` of the time; None where
-    nothing bounds it."""
-    found = error.ends(level * 2 if error.ends_alone else level)[side]
-    return None if found is None else found.value
 
 
 def no_lower(high: Iterable[Any], counted: Iterable[Any]) -> list[Any]:

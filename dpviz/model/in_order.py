@@ -73,9 +73,9 @@ class InOrder:
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """The facts that it rests on that nothing is left out; nothing where it rests on none."""
+        """The facts that it rests on that nothing is left out, and the remarks of what is asked."""
         declared = self.subject.reading.limited.declared
-        return (declared,) if declared else ()
+        return (*([declared] if declared else []), *self.subject.remarks)
 
 
 protect_module(vars())

@@ -21,7 +21,8 @@ from dpviz.model.aggregate import UnitProfile, noun_of_bins
 from dpviz.model.answers import Reading
 from dpviz.model.asking import Subject
 from dpviz.model.between import between
-from dpviz.model.closing import HALF, check_about, check_classes, reach_of
+from dpviz.model.closing import HALF, check_about, check_classes
+from dpviz.model.either import reach_of
 from dpviz.model.linear import LinearError, Query
 from dpviz.model.mechanism import Bound
 from dpviz.model.sum_errors import SumError

@@ -1083,6 +1083,10 @@ class PaidAnswer:
     def paid(self) -> tuple[Paid, ...]:
         return (self.release.paid,)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return ()
+
     def value(self, query: Query, reader: str) -> Fraction | Enclosed:
         return self.answer.weighted_sum(self.reading, query, reader)
 

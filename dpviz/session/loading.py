@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from dpviz import files
 from dpviz.boundary import Hidden, kind_of, single_arguments
 from dpviz.errors import DpvizError, LedgerCorrupt, LedgerError, ParameterError, ReleaseFormat
 from dpviz.model import derived_files
-from dpviz.model.combination import Combined, combine
+from dpviz.model.combination import Combined, Order, are_one_list, in_order
 from dpviz.model.derived import Derived, DerivedTable
 from dpviz.model.quantiles import DerivedQuantile, DerivedQuantiles
 from dpviz.model.release import Release, checked, with_checksum
@@ -117,7 +117,10 @@ def load_derived(
     if not isinstance(both, list) or len(both) != 2 or not all(isinstance(one, dict) for one in both):
         raise derived_files.unknown()
     first, second = (_read(with_checksum(one), ledger) for one in both)
-    return combine(first, second)
+    order = body.get("order", "assumed")
+    if order not in get_args(Order) or (order == "together" and not are_one_list(first, second)):
+        raise derived_files.unknown()
+    return in_order(first, second, order)
 
 
 def _read(content: bytes, ledger: Ledger | Session | str | Path | None) -> Release:

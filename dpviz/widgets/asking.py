@@ -44,8 +44,8 @@ def answer(release: Release, beside: Release | None, args: Body, beta: Fraction)
         raise ReleaseFormat.of(release.answer.kind, "the rows of this answer do not add up", "read release.to_frame()")
     subject: Subject = PaidAnswer(release)
     if beside is not None:
-        combine(release, beside)  # which refuses two answers that do not fit
-        subject = BothAnswers(PaidAnswer(release), PaidAnswer(beside))
+        both = combine(release, beside)  # which refuses two answers that do not fit
+        subject = BothAnswers(PaidAnswer(release), PaidAnswer(beside), both.order)
     picked: Picked = args["picked"]
     if args["what"] == "pair":
         sides = [_side(release, args["by"], args[end]) for end in ("first", "second")]

@@ -133,7 +133,8 @@ def test_a_resting_slider_says_what_a_second_answer_would_gain_and_a_moving_one_
                 "print(reach(a.error.value), reach(a.before.value))"
             )
             both, now = said.split()
-            return f"After this, together with release 1: any one bin ≤ {both}, proved bound; now ±{now}."
+            said = f"any one bin ≤ {both}, proved bound, where both agree; now ±{now}."
+            return f"After this, together with release 1: {said}"
 
         box = it.page.get_by_role("textbox", name="Privacy loss ε, exact")
         expect(box).not_to_have_value("")
