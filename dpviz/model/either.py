@@ -18,13 +18,14 @@ References: Fisher (1932), section 21.1; Bauer, Köhne (1994), on designs that f
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from dpviz.boundary import protect_module
-from dpviz.exact import Enclosure, floor_to, log_bounds, place
+from dpviz.exact import Enclosure, floor_to, log_bounds, place, up
 from dpviz.fitting.sums import Quantile
 from dpviz.model.answers import Enclosed
 from dpviz.model.answers.values import plus
@@ -43,6 +44,12 @@ MOST: Final = 40
 
 DIGITS: Final = 6
 """The levels of the steps have so many digits, rounded down."""
+
+ROUGH: Final = 4
+"""Ends that are wanted fast are those of a corner so few steps from the best one."""
+
+Reach: TypeAlias = Callable[[LinearError, Fraction, int], "Fraction | None"]
+"""The distance of the truth from a value, at most, at a level and on a side; None where nothing bounds it."""
 
 CHOSEN: Final = "biased where the second answer was chosen by the first"
 
@@ -121,6 +128,20 @@ def _reach(error: LinearError, level: Fraction, side: int) -> Fraction | None:
         return reach_of(error, level, side)
 
 
+@lru_cache(maxsize=64)
+def _both_far(error: LinearError, level: Fraction) -> tuple[float, float] | None:
+    return error.far_ends(level * 2 if error.ends_alone else level)
+
+
+def _far(error: LinearError, level: Fraction, side: int) -> Fraction | None:
+    """No less than `reach_of`, where that is known faster."""
+    try:
+        found = _both_far(error, level)
+    except TypeError:  # one that cannot be told from others
+        found = error.far_ends(level * 2 if error.ends_alone else level)
+    return None if found is None else Fraction(found[side])
+
+
 @dataclass(frozen=True)
 class EitherError(LinearError):
     """The error of the mean of two values with these weights, by the p-values of both.
@@ -163,35 +184,46 @@ class EitherError(LinearError):
         (one, other), (mine, theirs) = self.values, self.weights
         return between(plus(plus(NONE, one, mine), other, theirs))
 
-    def _at(self, place: int, level: Fraction, side: int) -> Fraction | None:
-        """The end below (side 0) or above by one of the answers alone, at a level."""
-        value, reach = between(self.values[place]), _reach(self.errors[place], level, side)
-        return None if reach is None else value.high + reach if side else value.low - reach
-
-    def _end(self, levels: tuple[Fraction, ...], side: int) -> tuple[Fraction | None, Fraction | None]:
+    def _end(self, levels: tuple[Fraction, ...], side: int, reach: Reach) -> tuple[Fraction | None, Fraction | None]:
         """The end below (side 0) or above that lies farthest in of all corners, and the farther one of either answer
         alone. By a corner the end is the farther one of two: from one corner to the next that of the first answer moves
         in and that of the second out, so the best corners are where they pass each other. Any corner holds."""
+
+        def at(place: int, level: Fraction) -> Fraction | None:
+            value, found = between(self.values[place]), reach(self.errors[place], level, side)
+            return None if found is None else value.high + found if side else value.low - found
+
         inner, outer = (min, max) if side else (max, min)
-        alone = [end for end in (self._at(place, levels[0], side) for place in (0, 1)) if end is not None]
+        alone = [end for end in (at(place, levels[0]) for place in (0, 1)) if end is not None]
         found, last = list(alone), len(levels) - 1
         low, high = 0, last  # the first answer's end lies farther out at the former, and farther in at the latter
-        while high - low > 1 and len(alone) == 2:
+        while high - low > (ROUGH if reach is _far else 1) and len(alone) == 2:
             corner = (low + high) // 2
-            first, second = self._at(0, levels[corner], side), self._at(1, levels[last - corner], side)
+            first, second = at(0, levels[corner]), at(1, levels[last - corner])
             if first is None or second is None:
                 break
             found.append(outer(first, second))
             low, high = (corner, high) if first == found[-1] else (low, corner)
         return inner(found, default=None), outer(alone, default=None)
 
+    def _both(self, beta: Fraction, reach: Reach) -> tuple[Fraction | None, Fraction | None, bool]:
+        """Both ends, and whether the two answers have nothing in common."""
+        levels = steps(beta / 2)
+        (low, lowest), (high, highest) = (self._end(levels, side, reach) for side in (0, 1))
+        apart = low is not None and high is not None and low > high
+        return (lowest, highest, True) if apart else (low, high, False)
+
     def _ends(self, beta: Fraction) -> tuple[Fraction | None, Fraction | None, bool]:
         if beta not in self.known:
-            levels = steps(beta / 2)
-            (low, lowest), (high, highest) = (self._end(levels, side) for side in (0, 1))
-            apart = low is not None and high is not None and low > high
-            self.known[beta] = (lowest, highest, True) if apart else (low, high, False)
+            self.known[beta] = self._both(beta, _reach)
         return self.known[beta]
+
+    def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
+        low, high, _ = self._both(beta, _far)
+        if low is None or high is None:
+            return None
+        middle = self._middle
+        return up(middle.low - low), up(high - middle.high)
 
     def ends(self, beta: Fraction) -> Ends:
         low, high, _ = self._ends(beta)

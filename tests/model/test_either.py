@@ -140,6 +140,23 @@ def test_two_answers_are_surer_than_either_and_hardly_less_sure_than_their_mean(
     assert reach is not None and mean * Fraction(9, 10) < reach < width
 
 
+def test_ends_that_are_known_faster_are_no_nearer_and_of_one_staircase() -> None:
+    """By exponential bounds of the same corners; where one of both answers has none, there are none."""
+
+    class Fast(Shifted):
+        def far_ends(self, beta: Fraction) -> tuple[float, float]:
+            far = float(self.noise.chernoff(beta / 2))
+            return far, far
+
+    beta, laws = Fraction(1, 1000), (law(Fraction(1, 3)), law(Fraction(1, 9)))
+    for gap in range(-60, 61, 4):
+        error = EitherError((NONE, Fraction(gap)), (Fast(laws[0]), Fast(laws[1])), (HALF, HALF))
+        far, ends = error.far_ends(beta), error.ends(beta)
+        assert far is not None and all(end is not None and end.value <= one for end, one in zip(ends, far, strict=True))
+    assert EitherError((NONE, NONE), (Fast(laws[0]), Shifted(laws[1])), (HALF, HALF)).far_ends(beta) is not None
+    assert EitherError((NONE, NONE), (Shifted(laws[0]), Shifted(laws[1])), (HALF, HALF)).far_ends(beta) is None
+
+
 def test_an_answer_of_which_nothing_is_known_leaves_the_other_alone_at_the_first_step() -> None:
     surely, never = Shifted(law(HALF)), Shifted(law(HALF), known=WHOLE)
     beta = Fraction(1, 20)
