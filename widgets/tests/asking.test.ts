@@ -396,7 +396,7 @@ test("before a second answer is paid for, the plan says what both together would
     expect(line().hidden).toBe(true);
     shown.host.answers["after"] = () => ({ key: sheet().now.key, together: { number: "3", errors } });
     await vi.advanceTimersByTimeAsync(450);
-    expect(line().textContent).toBe("After this, together with release 3: any one bin ≤ 3.99, proved bound, where both agree; now ±5.");
+    expect(line().textContent).toBe("After this, together with release 3: any one bin ≤ 3.99 where both agree; now ±5.");
     press(slider(), "Home"); // of this ε nothing was said: the line stays, so that nothing below it jumps, and is empty
     expect([line().textContent, line().hidden]).toEqual(["\u00a0", false]);
     await vi.advanceTimersByTimeAsync(450); // the answer is about another plan

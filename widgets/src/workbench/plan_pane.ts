@@ -258,7 +258,7 @@ function together({ second: { together: found }, beta }: SessionStore): string {
     const { both, now } = errors;
     if (now !== null && compare(exactly(both.value), exactly(now.value)) >= 0) return "";
     const before = now === null ? "" : `; now ${spread(now)}`;
-    return `After this, together with release ${found.number}: any one bin ${spread(both)}, ${kindOf(both)}, where both agree${before}.`;
+    return `After this, together with release ${found.number}: any one bin ${spread(both)} where both agree${before}.`;
 }
 
 /** A long number is written smaller, and beside one that is longer still stands one figure only: none leaves its pane. */
