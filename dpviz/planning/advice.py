@@ -21,6 +21,7 @@ from dpviz.model.question import Question
 from dpviz.model.words import reach
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.unit import Unit
+from dpviz.wanted import each
 
 if TYPE_CHECKING:
     from dpviz.model.linear import LinearError
@@ -46,7 +47,7 @@ PLACES: Final = 20
 WORDS: Final[Mapping[Goal, str]] = {
     "bins": "every bin",
     "ranges": "sums of ranges",
-    "top": "the largest",
+    "top": "the largest items",
     "look-ups": "any label by look-up",
     "distinct": "the number of occupied bins",
     "sample": "realistic records",
@@ -154,7 +155,7 @@ def advise(
     """
     chosen = usual_goal(question, unit, epsilon, delta) if goal is None else known_goal(goal)
     rows, refused = [], {}
-    for name, offer in REGISTRY.offers().items():
+    for name, offer in each(REGISTRY.offers().items()):
         if chosen in offer.serves and (question.domain.declared or chosen == offer.serves[0]):
             try:
                 row = row_of(at_price(name, question, epsilon, delta, chosen, items), question, unit, chosen)
@@ -177,7 +178,7 @@ def goal_of(bound: Bound, given: str = "") -> Goal:
         return known_goal(given)
     serves, goals = bound.mechanism.serves, goals_of(bound.question)
     price = to_approx(bound.price.loss)
-    quick = _plain_first(bound.question, bound.unit, price.epsilon)
+    quick = plain_first(bound.question, bound.unit, price.epsilon)
     if quick is not None and quick.name == bound.mechanism.name:
         return "bins"
     usual = usual_goal(bound.question, bound.unit, price.epsilon, price.delta)
@@ -190,12 +191,12 @@ def better_than(bound: Bound) -> tuple[Advised, Advice] | None:
     question, unit, price = bound.question, bound.unit, to_approx(bound.price.loss)
     if question.by is not None or not bound.mechanism.serves:
         return None
-    quick = _plain_first(question, unit, price.epsilon)
+    quick = plain_first(question, unit, price.epsilon)
     if quick is not None and quick.name == bound.mechanism.name:
         return None
     goal = goal_of(bound)
     found = advise(question, unit, price.epsilon, price.delta, goal, bound.max_items if goal == "top" else None)
-    mine = Advised(bound.mechanism, bound, _ERRORS[goal](bound), _noise_bars(bound) if goal == "bins" else 0)
+    mine = Advised(bound.mechanism, bound, errors_of(bound, goal), noise_bars(bound) if goal == "bins" else 0)
     return (mine, found) if better_text(mine, found) else None
 
 
@@ -218,6 +219,19 @@ def better_text(mine: Advised, found: Advice) -> str:
     )
 
 
+def told_of(bound: Bound, *, rivals: bool) -> list[tuple[str, str]]:
+    """The advice beside a plan, each sentence under its head: the errors of ranges of usual lengths, of a mechanism for
+    them; the sum of clamped counts, where it is far wider than that of free ones; and, with `rivals`, a mechanism that
+    errs far less for the same ε and δ: where a budget counts rho, one of the same ε may cost more."""
+    worse = better_than(bound) if rivals else None
+    found = {
+        "ranges": ranges_text(bound),
+        "sums": clamped_text(bound),
+        "better": "" if worse is None else better_text(*worse),
+    }
+    return [(head, said) for head, said in found.items() if said]
+
+
 def known_goal(given: object) -> Goal:
     """One of the goals. Raises ParameterError for another text."""
     found = next((goal for goal in GOALS if goal == given), None)
@@ -238,7 +252,7 @@ def first_mechanisms(
     goal = goal if goal in goals_of(question) else None
     chosen = goals_of(question)[0] if goal is None else goal
     if goal is not None or (question.domain.declared and question.aggregate.additive):
-        quick = None if goal is not None else _plain_first(question, unit, epsilon)
+        quick = None if goal is not None else plain_first(question, unit, epsilon)
         if quick is not None:
             seen.add(quick.name)
             yield quick.mechanism
@@ -278,7 +292,7 @@ def _value(row: Advised, place: int) -> Fraction:
     return Fraction(0) if value is None else value.value
 
 
-def _plain_first(question: Question, unit: Unit, epsilon: Fraction) -> Advised | None:
+def plain_first(question: Question, unit: Unit, epsilon: Fraction) -> Advised | None:
     """The mechanism that opens pages first, where it stands first of the advice, too: its bars can be read, and the
     question is below the size from which one for ranges is worth its noise. None where that has to be compared."""
     offers = REGISTRY.offers()
@@ -328,7 +342,7 @@ def at_price(
 def row_of(mechanism: Mechanism, question: Question, unit: Unit, goal: Goal) -> Advised:
     """The errors of a mechanism for a goal. Raises ParameterError where it does not answer the question."""
     bound = mechanism.bind(question, unit)
-    return Advised(mechanism, bound, _ERRORS[goal](bound), _noise_bars(bound) if goal == "bins" else 0)
+    return Advised(mechanism, bound, errors_of(bound, goal), noise_bars(bound) if goal == "bins" else 0)
 
 
 # ---------------------------------------------------------------- the errors of each goal
@@ -393,7 +407,7 @@ def clamped_text(bound: Bound) -> str:
     clamped, loose = (sum_error(one, range(question.bins)) for one in (bound, free))
     if clamped is None or loose is None or clamped.value <= BADLY * loose.value:
         return ""
-    times = f"{float(clamped.value / loose.value):,.2g} times"
+    times = times_text(clamped.value / loose.value)
     return (
         f"the interval of all {question.bins:,} bins together is {times} as wide as with clamp=False "
         f"({error_text(loose)}), for the same price"
@@ -453,7 +467,12 @@ _ERRORS: Final[Mapping[Goal, Callable[[Bound], Errors]]] = {
 }
 
 
-def _noise_bars(bound: Bound) -> int:
+def errors_of(bound: Bound, goal: Goal) -> Errors:
+    """The errors of a bound mechanism for a goal: their labels, and values."""
+    return _ERRORS[goal](bound)
+
+
+def noise_bars(bound: Bound) -> int:
     """How many of the bins would show a value above 0 if all were empty, on average."""
     if not bound.question.domain.declared:
         return 0
@@ -474,10 +493,14 @@ def _reason(row: Advised, best: Advised | None, goal: Goal, question: Question) 
     """`All 42 bins ±13, 95 in 100; 2.8 times the error of Dense.`"""
     errors = ", ".join(f"{label} {error_text(value)}" for label, value in row.errors)
     said = f"{errors[:1].upper()}{errors[1:]}" + ("" if goal == "sample" or row.worst is None else ", 95 in 100")
-    if row.noise > LEGIBLE:
-        said += f"; {_noise_text(row, question)}"
+    return "; ".join((said, *held_against(row, best, question))) + "."
+
+
+def held_against(row: Advised, best: Advised | None, question: Question) -> list[str]:
+    """The bars of noise alone that nobody reads, and how many times the error of the first mechanism it has."""
+    found = [_noise_text(row, question)] if row.noise > LEGIBLE else []
     ratio = None if best is None or best is row else ratio_text(row, best)
-    return f"{said}." if ratio is None or best is None else f"{said}; {ratio} the error of {best.name}."
+    return found if ratio is None or best is None else [*found, f"{ratio} the error of {best.name}"]
 
 
 def _noise_text(row: Advised, question: Question) -> str:
@@ -488,7 +511,16 @@ def ratio_text(row: Advised, other: Advised) -> str | None:
     """`2.8 times`, of the largest errors of both; None where it is no number, or no more than 1."""
     if row.worst is None or not other.worst or row.worst <= other.worst:
         return None
-    return f"{float(row.worst / other.worst):,.2g} times"
+    return times_text(row.worst / other.worst)
+
+
+def times_text(ratio: Fraction) -> str:
+    """A ratio above 1 to two digits.
+
+    >>> times_text(Fraction(14, 5)), times_text(Fraction(11)), times_text(Fraction(321)), times_text(Fraction(48_123))
+    ('2.8 times', '11 times', '320 times', '48,000 times')
+    """
+    return f"{reach_down(int(ratio)):,} times" if ratio >= 99 else f"{float(ratio):.2g} times"
 
 
 def reach_down(number: int) -> int:

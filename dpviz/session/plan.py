@@ -576,15 +576,10 @@ def error_lines(bound: Bound, many: int | None = None) -> list[str]:
 
 
 def advice_lines(bound: Bound, *, rivals: bool) -> list[str]:
-    """The errors of ranges of usual lengths, of a mechanism for them; the sum of clamped counts, where it is far wider
-    than that of free ones; and, with `rivals`, a mechanism that errs far less for the same ε and δ: where a budget
-    counts rho, one of the same ε may cost more."""
-    from dpviz.planning.advice import better_text, better_than, clamped_text, ranges_text
+    """The advice of `dpviz.planning.advice.told_of`, a sentence to a line."""
+    from dpviz.planning.advice import told_of
 
-    ranges, sums, worse = ranges_text(bound), clamped_text(bound), better_than(bound) if rivals else None
-    lines = [f"  ranges       {ranges}"] if ranges else []
-    lines += [f"  sums         {sums}"] if sums else []
-    return lines + ([] if worse is None else [f"  better       {better_text(*worse)}"])
+    return [f"  {head:<12} {said}" for head, said in told_of(bound, rivals=rivals)]
 
 
 def uncut_lines(uncut: Plan | None) -> list[str]:

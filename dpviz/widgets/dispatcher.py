@@ -97,6 +97,7 @@ class Dispatcher:
     quick    what answers each ask on the writer, from the request: the body, or None where it replies later
     slow     what computes a plan, on a thread of its own; what it returns is called on the writer for the body
     at_once  what answers on the thread that the message comes in on: a cancel waits for nothing
+    after    by a slow ask, the one that cuts it short: it is asked for again once that was answered
     look     where a person sees what was charged or used, should a fault of ours keep the answer back
     """
 
@@ -108,12 +109,14 @@ class Dispatcher:
         quick: Mapping[str, Callable[[Request], Body | None]],
         slow: Mapping[str, Callable[[Body], Callable[[], Body]]] | None = None,
         at_once: Mapping[str, Callable[[Body], Body]] | None = None,
+        after: Mapping[str, str] | None = None,
     ) -> None:
         self._asks = asks
         self._look = look
         self._quick = quick
         self._slow = slow or {}
         self._at_once = at_once or {}
+        self._after = after or {}
         self._arrivals = Arrivals()
         self._writer = Writer(self._arrivals)
         self._planner = Writer(self._arrivals)
@@ -305,7 +308,9 @@ class Dispatcher:
             self._cut.pop(ask, None)
 
     def _overtaken(self, ask: str) -> bool:
-        """Whether a later request of this kind waits, so that nobody wants this one any more."""
+        """Whether a request waits that goes first, or a later one of this kind, so that nobody wants this one."""
+        if self._after.get(ask) in self._latest:
+            return True
         if ask not in self._latest:
             return False
         now = time.monotonic()

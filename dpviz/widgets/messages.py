@@ -31,6 +31,7 @@ ASKS: Asks = {
     "plan": _PLAN,
     "after": _PLAN,
     "limit": _PLAN,
+    "advice": {**_PLAN, "goal": str, "rows": bool},
     "release": {**_PLAN, "price": dict, "key": (str, type(None))},
     "cancel": {"token": str},
     "status": {},
@@ -62,6 +63,7 @@ MAY: Asks = {
     "plan": {"among": str, **_WAY, **_LIMIT},
     "after": {**_WAY, **_LIMIT},
     "limit": _LIMIT,
+    "advice": {**_WAY, **_LIMIT},
     "release": {**_WAY, **_LIMIT},
     "lesson": {**_WAY, **_LIMIT},
 }

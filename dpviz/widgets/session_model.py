@@ -35,6 +35,7 @@ from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
 from dpviz.widgets import messages, state
+from dpviz.widgets.advising import Advising
 from dpviz.widgets.dispatcher import Dispatcher, Request
 from dpviz.widgets.drawing import Drawn, further
 from dpviz.widgets.lesson import Series, affordable
@@ -73,6 +74,7 @@ class SessionModel(Follower):
         self._drawn = Drawn()
         self._series = Series()
         self._offered = Offered(session.charter.unit)
+        self._advising = Advising(session)
         for asked in [*questions, *state.known_questions(session)]:
             self._offered.add(Question.of(asked))
         known = self._offered.questions
@@ -105,12 +107,14 @@ class SessionModel(Follower):
                 "ask": self._on_ask,
                 "after": self._on_after,
                 "limit": self._on_limit,
+                "advice": self._on_advice,
                 "table": self._on_table,
                 "quantiles": self._on_quantiles,
                 "draw": self._on_draw,
                 "lesson": self._on_lesson,
             },
             at_once={"cancel": self._on_cancel},
+            after={"advice": "plan"},
         )
         super().__init__(session.log, dispatcher)
         self._show_latest()
@@ -249,6 +253,13 @@ class SessionModel(Follower):
         from dpviz.widgets import combining
 
         body = combining.planned(self.session, self._planned(args)[2], self._kept)
+        return lambda: body
+
+    def _on_advice(self, args: Body) -> Callable[[], Body]:
+        """The advice beside the plan on show. The page asks once that plan has stayed for a moment."""
+        question, _, plan = self._planned(args)
+        goal = known_goal(args["goal"]) if args["goal"] else self._goal
+        body = self._advising.of(question, plan, goal, rows=args["rows"])
         return lambda: body
 
     def _planned(self, args: Body) -> tuple[Question, Mechanism, Plan]:
