@@ -31,6 +31,7 @@ export class Host implements Model {
     readonly traits: Record<string, unknown>;
     readonly answers: Record<string, Answer> = {
         status: () => ({ state: JSON.parse(String(this.traits["state"])) as unknown }),
+        advice: () => ({ key: "of another plan", told: [], goals: [], goal: "", says: "", beaten: false, rows: null }),
     };
     widget_manager: { kernel: { status: string } | null } = { kernel: { status: "idle" } };
     readonly #heard = new Map<string, ((content: unknown) => void)[]>();

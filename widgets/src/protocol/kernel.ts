@@ -2,7 +2,7 @@
 
 import { readMessage, VERSION, type Heard, type Reply } from "./protocol";
 
-export type AskName = "plan" | "after" | "release" | "cancel" | "status" | "show" | "read" | "ask" | "draw" | "table" | "quantiles" | "limit" | "move" | "lesson" | "misses" | "forget";
+export type AskName = "plan" | "after" | "release" | "cancel" | "status" | "show" | "read" | "ask" | "draw" | "table" | "quantiles" | "limit" | "advice" | "move" | "lesson" | "misses" | "forget";
 
 /**
  * `unknown`: not heard from yet. `ready`: it answers. `busy`: an answer is overdue. `gone`: nobody is there, or a

@@ -172,6 +172,38 @@ export const readLimit = shape({
 });
 export type LimitCurve = ReturnType<typeof readLimit>;
 
+/**
+ * The advice beside a plan, of which `key` is the name: sentences under their heads, and the first mechanisms for its
+ * question, the best first, by their errors for a goal. `rows` is null where the first choice is in use and the others
+ * were not asked for; `here` is the plan itself, which stands last where it is none of the first.
+ */
+export const readAdvice = shape({
+    key: text,
+    told: list(shape({ head: text, text: text })),
+    goals: list(shape({ value: text, label: text })),
+    goal: text,
+    says: text,
+    beaten: flag,
+    rows: maybe(
+        list(
+            shape({
+                mechanism: text,
+                parameters: table(text),
+                about: text,
+                settings: text,
+                why: text,
+                errors: list(shape({ label: text, said: text })),
+                price: readPrice,
+                rho: text,
+                here: flag,
+                first: flag,
+            }),
+        ),
+    ),
+});
+export type Advice = Read<typeof readAdvice>;
+export type AdvisedRow = NonNullable<Advice["rows"]>[number];
+
 /** `number` is empty until it is charged, `waiting` what the charge waits for, `re` the message that ordered it. */
 export const readRunning = shape({
     token: text,

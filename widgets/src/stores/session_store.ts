@@ -12,6 +12,7 @@ import type { Heed } from "../protocol/kernel";
 import { decode, readResult, readSheet, readState, type Entry, type Outcome, type Price, type Reply, type Result, type Running, type Sheet, type State } from "../protocol/protocol";
 import { isList } from "../wording/measures";
 import { bins, priceText, shown } from "../wording/words";
+import { Advising } from "./advice";
 import { news } from "./following";
 import { Lessons } from "./lesson_draws";
 import { planOf, type Order, type Paid } from "./plan";
@@ -47,6 +48,13 @@ export class SessionStore extends PlanStore {
         guard: (act) => this.guard(act),
         changed: () => this.tell(),
     });
+    /** The advice beside the plan on show. */
+    readonly advising = new Advising(this, {
+        ask: (plan) => this.latest("advice", "advice", plan),
+        later: (delay, act) => this.later("advice", delay, act),
+        guard: (act) => this.guard(act),
+        changed: () => this.tell(),
+    });
 
     /** The title of the result wants the focus, after a release made here. */
     wantsFocus = false;
@@ -67,6 +75,7 @@ export class SessionStore extends PlanStore {
 
     protected override tell(): void {
         this.second.heed();
+        this.advising.heed();
         super.tell();
     }
 

@@ -1,5 +1,6 @@
 /** The Workbench and its parts, as a program names them: components of one store share its store. */
 
+import { adviceLines } from "./advice_lines";
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "../dom/component";
 import type { Mounted } from "../page/host";
@@ -21,7 +22,7 @@ const of =
 export const components = (workbench: (store: SessionStore) => Component): Record<string, (id: string) => Mounted> => ({
     workbench: of(workbench),
     "mechanism-picker": of(mechanismPicker),
-    "plan-pane": of((store) => planPane(store, undefined, null, limitBox(store))),
+    "plan-pane": of((store) => planPane(store, undefined, null, limitBox(store), adviceLines(store))),
     "release-pane": of((store) => orderPane(store)),
     "budget-meter": of(budgetMeter),
     "result-chart": of((store) => resultChart(resultOf(store))),

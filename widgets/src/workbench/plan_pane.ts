@@ -29,7 +29,7 @@ export interface PlanOptions {
 
 const DEFAULTS: PlanOptions = { title: "Plan", chip: "free · sees no data", brief: false };
 
-export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, within: Component | null = null, limit: Component | null = null): Component {
+export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, within: Component | null = null, limit: Component | null = null, told: Component | null = null): Component {
     const titleId = newId();
     const chip = h("span", { class: "dp-chip dp-free" }, options.chip);
     const asking = h("span", { class: "dp-quiet", hidden: true }, "asking the kernel…");
@@ -88,6 +88,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         several,
         limits,
         cuts,
+        told?.element,
         limit?.element,
         after,
         slow,
@@ -225,6 +226,7 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         within?.draw();
         ways.draw();
         limit?.draw();
+        told?.draw();
         show(asking, (store.asking || store.sheet === null) && store.kernel.health === "busy");
         setAttribute(
             element,

@@ -1,5 +1,6 @@
 /** The workbench: question, mechanism, plan, release, budget and result on one store. */
 
+import { adviceLines } from "./advice_lines";
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "../dom/component";
 import { h, newId, setAttribute, setText, show } from "../dom/dom";
@@ -18,7 +19,7 @@ export function workbench(store: SessionStore, coverage: (store: SessionStore) =
     const still = h("span", { class: "dp-chip dp-free", hidden: true });
     const parts = [
         mechanismPicker(store),
-        planPane(store, undefined, null, limitBox(store)),
+        planPane(store, undefined, null, limitBox(store), adviceLines(store)),
         orderPane(store, true),
         budgetMeter(store),
         resultChart(resultOf(store)),
