@@ -1,5 +1,6 @@
 /** The workbench: question, mechanism, plan, release, budget and result on one store. */
 
+import { adviceBox } from "./advice_box";
 import { adviceLines } from "./advice_lines";
 import { budgetMeter } from "./budget_meter";
 import type { Component } from "../dom/component";
@@ -24,8 +25,10 @@ export function workbench(store: SessionStore, coverage: (store: SessionStore) =
         budgetMeter(store),
         resultChart(resultOf(store)),
         coverage(store),
+        adviceBox(store),
     ];
-    const [picker, plan, release, budget, result, truth] = parts.map((part) => part.element) as [
+    const [picker, plan, release, budget, result, truth, advice] = parts.map((part) => part.element) as [
+        HTMLElement,
         HTMLElement,
         HTMLElement,
         HTMLElement,
@@ -48,6 +51,7 @@ export function workbench(store: SessionStore, coverage: (store: SessionStore) =
         ),
         picker,
         h("div", { class: "dp-panes" }, plan, release),
+        advice,
         budget,
         truth,
         alone,
