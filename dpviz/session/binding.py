@@ -96,6 +96,17 @@ def check_apart(delta: object) -> None:
         )
 
 
+def check_plain(by: object, way: object, over: object) -> None:
+    """Refuse parts and profiles where no mechanism is named: the advice is about one answer."""
+    said = [f"{name}=" for name, value in (("by", by), ("way", way), ("over", over)) if value is not None]
+    if said:
+        raise ParameterError.of(
+            " and ".join(said),
+            "a mechanism is chosen for one answer, without parts and profiles",
+            f'leave {" and ".join(said)} out, or name a mechanism: dv.Dense(epsilon="1/2")',
+        )
+
+
 def profile_of(question: Question, kept: int) -> Question:
     """The profile of the bins of a question: by all numbers of bins, or of many bins the users over the limit."""
     domain = question.domain

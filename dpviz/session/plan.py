@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 NOTED = Fraction(1, 20)
 """The chance that an error in a plan's own words fails."""
 
+CHOSEN = ("chosen", "second", "third")
+"""The heads of the reasons for a mechanism that was chosen, and of the next ones."""
+
 TEACHING_TOP = Fraction(2)
 """Where the slider ends when there is no budget."""
 
@@ -69,6 +72,9 @@ class Plan:
         The limits that the question was asked with; None where those of the session's unit hold.
     profile : Bound, optional
         The profile that is bought with the answer; None where none is.
+    reasons : tuple of str, optional
+        Of a mechanism that was chosen for the question, why it was, and the errors of the next ones; empty where it was
+        named.
 
     Raises
     ------
@@ -90,6 +96,7 @@ class Plan:
     asked: Mechanism | None = None
     within: Limits | None = None
     profile: Bound | None = None
+    reasons: tuple[str, ...] = ()
 
     @classmethod
     def of_ways(
@@ -542,6 +549,7 @@ class Plan:
         ]
         if self.verbs is RELEASED or self.price.is_gaussian:  # other rules may speak of a price, and a lesson has none
             lines.append(f"  proof        {self.price.rule}")
+        lines += [f"  {head:<12} {said}" for head, said in zip(CHOSEN, self.reasons, strict=False)]
         lines += [f"  saved        {self.bound.saved}"] if self.bound.saved else []
         lines += together_lines(self.price, self.remaining) if self.affordable else self._fitting_lines()
         lines += error_lines(self.bound, self.many)

@@ -34,15 +34,17 @@ from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
 from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit
-from dpviz.session import accountant, arithmetic, holding, probing
+from dpviz.session import accountant, arithmetic, choosing, holding, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import (
+    asked_of,
     bind,
     bind_profile,
     bind_ways,
     check_alone,
     check_apart,
     check_askable,
+    check_plain,
     exact,
     mode_of,
 )
@@ -394,7 +396,7 @@ class Session(Custody):
     def plan(
         self,
         question: object,
-        mechanism: Mechanism,
+        mechanism: Mechanism | None = None,
         *,
         where: Mapping[str, object] | None = None,
         by: object = None,
@@ -409,8 +411,10 @@ class Session(Custody):
         ----------
         question : Domain, Question or str
             The bins to count, a question, or the name of a column for its undeclared keys.
-        mechanism : Mechanism
-            A mechanism with its parameters, such as ``dv.Dense(epsilon="1/2")``.
+        mechanism : Mechanism, optional
+            A mechanism with its parameters, such as ``dv.Dense(epsilon="1/2")``. Left out, the plan chooses the one
+            that errs least for the question, be it of bins, of unknown keys or of records, at a tenth of the budget,
+            and says why (`plan.reasons`). A release names it: ``plan.bound.mechanism``.
         where : dict, optional
             A filter: column name to a value, a list of values, or a `dv.Between`.
         by : Partition or Domain, optional
@@ -460,7 +464,15 @@ class Session(Custody):
         >>> folder.cleanup()
         """
         remaining, asof = self.known()
-        if by is None:
+        if mechanism is None:
+            check_plain(by, way, over)
+            check_apart(delta)
+            asked, unit = asked_of(self._unit, question, where, limits)
+            bound, reasons = choosing.chosen(
+                asked, unit, remaining, lambda made: self._bind(question, made, where, limits)
+            )
+            plan = Plan(bound, remaining.total, remaining, asof, reasons=reasons)
+        elif by is None:
             check_apart(delta)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self._unit, bound, over)

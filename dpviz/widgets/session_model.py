@@ -27,10 +27,10 @@ from dpviz.model.goals import Goal
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import Question
 from dpviz.model.words import capital
-from dpviz.planning import epsilon_grid
 from dpviz.planning.advice import first_mechanisms, known_goal, opening_words
 from dpviz.planning.sheet import PlanSheet
 from dpviz.session.accountant import SYMBOLS
+from dpviz.session.choosing import opening_delta, opening_epsilon
 from dpviz.session.custody import Custody
 from dpviz.session.plan import Plan
 from dpviz.session.running import Running
@@ -482,13 +482,8 @@ class SessionModel(Follower):
 
 
 def _opening(session: Custody) -> Fraction:
-    """Where the slider stands at first: a tenth of the budget, or 1/2 where there is none."""
-    remaining, _ = session.known()
-    if remaining is None:
-        return Fraction(1, 2)
-    grid, labelled = epsilon_grid(remaining.total.epsilon)
-    wanted = grid[-1] / 10
-    return max((value for value in labelled if value <= wanted), default=grid[0])
+    """Where the slider stands at first."""
+    return opening_epsilon(session.known()[0])
 
 
 def _first(
@@ -529,9 +524,8 @@ def _fitting(session: Custody, question: Question, goal: Goal | None) -> Mechani
 
 
 def _delta(session: Custody) -> Fraction:
-    """A tenth of the δ of the budget, or a usual one where there is no budget."""
-    remaining, _ = session.known()
-    return Fraction(1, 10**6) if remaining is None else remaining.total.delta / 10
+    """The δ of a mechanism that needs one."""
+    return opening_delta(session.known()[0])
 
 
 def _opened(session: Custody, question: Question, opening: Mechanism, goal: Goal | None) -> str:
