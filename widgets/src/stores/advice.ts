@@ -27,7 +27,7 @@ interface OnShow {
 }
 
 /** How the kernel is asked, one question at a time, and who is told. */
-interface Asking {
+export interface Asking {
     ask(plan: Record<string, unknown>): Promise<Reply | null>;
     /** Do this in a while, instead of what waited. */
     later(delay: number, act: () => void): void;
@@ -51,8 +51,6 @@ export class Advising {
     fault: string | null = null;
     #goal = "";
     #listed = false;
-    /** Whether anything on the page shows advice. */
-    #wanted = false;
     /** The plan, the goal and the list that were asked about last, in one text. */
     #asked = "";
     readonly #plan: OnShow;
@@ -104,11 +102,6 @@ export class Advising {
         return this.#goal || (this.#known?.advice.goal ?? "");
     }
 
-    /** Something on the page shows advice. */
-    want(): void {
-        this.#wanted = true;
-    }
-
     /** Compare for another goal. */
     choose(goal: string): void {
         this.#goal = goal;
@@ -130,7 +123,7 @@ export class Advising {
     /** Ask about another plan once it has stayed on show for a moment. */
     heed(delay = STILL): void {
         const { kernel, sheet, point } = this.#plan;
-        if (!this.#wanted || !this.applies || !this.stands || kernel.health === "gone" || kernel.health === "unknown") return;
+        if (!this.applies || !this.stands || kernel.health === "gone" || kernel.health === "unknown") return;
         if (this.#goal !== "" && this.#known !== null && this.last === null) this.#goal = ""; // chosen for another question
         if (this.now?.rows != null && (this.#goal === "" || this.#goal === this.now.goal)) return; // all of it is there
         const subject = JSON.stringify([point!.key, this.#about, this.#goal, this.#listed]);

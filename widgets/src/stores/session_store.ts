@@ -12,7 +12,7 @@ import type { Heed } from "../protocol/kernel";
 import { decode, readResult, readSheet, readState, type Entry, type Outcome, type Price, type Reply, type Result, type Running, type Sheet, type State } from "../protocol/protocol";
 import { isList } from "../wording/measures";
 import { bins, priceText, shown } from "../wording/words";
-import { Advising } from "./advice";
+import type { Advising, Asking } from "./advice";
 import { news } from "./following";
 import { Lessons } from "./lesson_draws";
 import { planOf, type Order, type Paid } from "./plan";
@@ -48,13 +48,7 @@ export class SessionStore extends PlanStore {
         guard: (act) => this.guard(act),
         changed: () => this.tell(),
     });
-    /** The advice beside the plan on show. */
-    readonly advising = new Advising(this, {
-        ask: (plan) => this.latest("advice", "advice", plan),
-        later: (delay, act) => this.later("advice", delay, act),
-        guard: (act) => this.guard(act),
-        changed: () => this.tell(),
-    });
+    #advising: Advising | null = null;
 
     /** The title of the result wants the focus, after a release made here. */
     wantsFocus = false;
@@ -75,8 +69,19 @@ export class SessionStore extends PlanStore {
 
     protected override tell(): void {
         this.second.heed();
-        this.advising.heed();
+        this.#advising?.heed();
         super.tell();
+    }
+
+    /** The advice beside the plan on show, made for the first part of a page that shows any: a report carries none of it. */
+    advising(make: (plan: SessionStore, asking: Asking) => Advising): Advising {
+        this.#advising ??= make(this, {
+            ask: (plan) => this.latest("advice", "advice", plan),
+            later: (delay, act) => this.later("advice", delay, act),
+            guard: (act) => this.guard(act),
+            changed: () => this.tell(),
+        });
+        return this.#advising;
     }
 
     // --- what the kernel writes ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import { timed } from "../dom/perf";
 import type { AdvisedRow } from "../protocol/protocol";
 import type { SessionStore } from "../stores/session_store";
 import { priceText } from "../wording/words";
+import { advisingOf } from "./advice_lines";
 import { undeclared } from "./panel";
 
 const GONE = "Comparing needs a kernel. Restart it and run the session cell.";
@@ -20,8 +21,7 @@ interface Card {
  * otherwise as the reader has left it.
  */
 export function adviceBox(store: SessionStore): Component {
-    const { advising } = store;
-    advising.want();
+    const advising = advisingOf(store);
     const [goalId, headId] = [newId(), newId()];
     const says = h("span", { class: "dp-advice-says" });
     const summary = h("summary", { onclick: () => void (wish = !details.open) }, h("h3", { id: headId }, "Compare mechanisms"), " ", says);
