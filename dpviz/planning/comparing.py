@@ -16,6 +16,7 @@ from dpviz.model.goals import Goal
 from dpviz.model.measures import headline
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.words import capital, reach, shown
+from dpviz.planning import thresholds
 from dpviz.planning.advice import (
     NOTED,
     WORDS,
@@ -102,6 +103,8 @@ def advice_json(
     goals = goals_of(bound.question)
     chosen = goal if goal in goals else None
     told = told_of(bound, rivals=rho is None)
+    if (least := thresholds.told(bound)) is not None:
+        told.append(least)
     shared = {
         "told": [{"head": head, "text": said} for head, said in told],
         "goals": [{"value": one, "label": WORDS[one]} for one in goals],

@@ -31,7 +31,6 @@ from dpviz.model.question import Question
 from dpviz.model.statistic import Top
 from dpviz.model.ways import CALLED, Way, Ways
 from dpviz.model.words import RELEASED, Verbs
-from dpviz.planning import thresholds
 from dpviz.planning.fans import Points, Spot
 from dpviz.planning.grid import epsilon_grid
 from dpviz.planning.limit_curve import limit_json
@@ -150,7 +149,6 @@ class PlanSheet:
             ],
             **({"limits": now.limits} if now.limits else {}),
             **({} if (limit := limit_json(self.question, self.unit)) is None else {"limit": limit}),
-            **thresholds.sheet_json(now, self.epsilon),
             **({} if self.within is None else {"within": self._within_json(self.within)}),
             "measures": [measure.to_json(self.verbs, now.limited) for measure in among(now.measures, self.many)],
             "betas": [text(beta) for beta in BETAS],

@@ -554,7 +554,8 @@ class Plan:
         lines += together_lines(self.price, self.remaining) if self.affordable else self._fitting_lines()
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound, rivals=not self.zcdp)
-        lines += thresholds.lines(self.bound)
+        if (least := thresholds.told(self.bound)) is not None:
+            lines.append("  {:<12} {}".format(*least))
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)

@@ -21,7 +21,7 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 202_000
+LARGEST = 203_000
 """How long the program of the Workbench may be, before compression: the line of a quantile and the curve of the limit
 took 12,000, the comparison of mechanisms the last 6,000."""
 

@@ -213,19 +213,6 @@ test("an error that is typed chooses the least ε that lists as much", async () 
     );
 });
 
-test("the thresholds of both laws of noise are told at the ε of the sheet, and at no other", async () => {
-    const sheet: any = planned();
-    const text = "Bins are shown from 133 with geometric noise and from 71 with Gaussian noise.";
-    sheet.thresholds = { epsilon: sheet.now.epsilon, text };
-    const { el } = open("workbench", { sheet, result: list() });
-    const told = el.querySelector<HTMLElement>(".dp-thresholds")!;
-    expect([told.hidden, told.textContent]).toEqual([false, text]);
-    enter(el.querySelector<HTMLInputElement>(".dp-stat-first input")!, "400");
-    await vi.advanceTimersByTimeAsync(700);
-    expect(el.querySelector<HTMLInputElement>(".dp-epsilon-box")!.value).not.toBe(sheet.now.epsilon);
-    expect([told.hidden, told.textContent]).toEqual([true, ""]);
-});
-
 test("how many items are listed is asked at once, what only experts change is folded, and a changed k̄ is planned", async () => {
     const sheet: any = planned();
     sheet.mechanism.choices.find(({ name }: any) => name === "k").open = true;

@@ -143,8 +143,6 @@ const readSheetShape = shape({
     limits: maybe(text),
     /** The limit on the bins of one unit (empty for none), the number of bins, and the noun of one. */
     limit: maybe(shape({ now: text, bins: whole, each: text })),
-    /** The counts from which on bins are shown with each law of noise, in words, and the epsilon of which that is true. */
-    thresholds: maybe(shape({ epsilon: exact, text: text })),
     /** The limits of this plan that are not the unit's; empty for no limit. */
     within: maybe(table(text)),
     /** Statements about the error, the most important first: the first two head the plan. */

@@ -51,7 +51,6 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
     );
     const after = h("p", { class: "dp-hint dp-after", hidden: true });
     const limits = h("p", { class: "dp-hint dp-limits", hidden: true });
-    const cuts = h("p", { class: "dp-hint dp-thresholds", hidden: true });
     const slow = h("p", { class: "dp-slow", role: "note", hidden: true });
     const ways = waysBox(store, options.brief);
     const lookUpsId = newId();
@@ -87,7 +86,6 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         stats,
         several,
         limits,
-        cuts,
         told?.element,
         limit?.element,
         after,
@@ -135,10 +133,6 @@ export function planPane(store: SessionStore, options: PlanOptions = DEFAULTS, w
         const limited = store.sheet?.limits ?? "";
         setText(limits, limited);
         show(limits, limited !== "");
-        const laws = sheet?.thresholds ?? null;
-        const here = laws !== null && point !== null && equal(exactly(laws.epsilon), exactly(point.epsilon));
-        setText(cuts, here ? laws.text : "");
-        show(cuts, here);
         setText(after, combined || "\u00a0");
         show(after, combined !== "" || (store.second.together === null && store.second.combines)); // an empty line while the slider moves, so that nothing jumps
         const warning = slowness(point);
