@@ -192,18 +192,23 @@ def test_ctrl_c_between_charge_and_draw_says_what_stays_charged(tmp_path: Path) 
 def test_ctrl_c_around_the_storing_of_an_answer_says_that_the_answer_is_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    it, keep = opened(tmp_path), Charge.keep
+    it, keeping = opened(tmp_path), Charge.keeping
     press = Interrupted()
     press.session = it
 
-    def kept(self: Charge, *given: Any) -> None:
-        if moment == "before":
-            press()
-        keep(self, *given)
-        if moment == "after":
-            press()
+    def pressed(self: Charge, *given: Any) -> Callable[[bytes], object]:
+        keep = keeping(self, *given)
 
-    monkeypatch.setattr(Charge, "keep", kept)
+        def kept(content: bytes) -> None:
+            if moment == "before":
+                press()
+            keep(content)
+            if moment == "after":
+                press()
+
+        return kept
+
+    monkeypatch.setattr(Charge, "keeping", pressed)
     with pytest.raises(ReleaseInterrupted, match="the draw was quicker: ε 0.5 is spent.*entry 1.*free") as caught:
         it.release(BINS, HALF)
     assert is_no_exception(caught.value) and caught.value.number == 1
