@@ -52,6 +52,7 @@ def test_what_one_kernel_does_shows_in_the_other(lab: Lab, browser: Browser) -> 
 
         # A release by hand in the first: the second shows it with nobody touching it, and its kernel stays idle.
         two.save()
+        two.until(lambda: any(b'"ask":"advice"' in frame for frame in two.traffic))  # once its plan has stayed a moment
         two.ask("print()")  # a kernel does one thing after the other: what the page has asked so far is answered
         sent = len(two.traffic)
         two.page.evaluate(WATCH)
