@@ -681,7 +681,8 @@ def would_cost(price: Guarantee, budget: Budget | None, remaining: Remaining | N
     charged = payable(to_approx(price.loss))
     cost = f"ε {text(charged.epsilon)}" + (f", δ {text(charged.delta)}" if charged.delta else "")
     if price.requested is not None and price.requested != charged.epsilon:
-        cost = f"asked {text(price.requested)}, {verbs.pays} {cost} (exactly {price.exact})"
+        exactly = f" (exactly {price.exact})" if price.exact else ""
+        cost = f"asked {text(price.requested)}, {verbs.pays} {cost}{exactly}"
     cost += f" per {price.unit.noun}"
     if budget is None or remaining is None:
         return cost

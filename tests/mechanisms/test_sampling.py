@@ -877,6 +877,13 @@ def test_under_a_zcdp_budget_bits_cost_the_interval_of_their_loss(tmp_path: Path
     assert paid < Fraction(8 * 2, 100**2)  # the paper's rho
 
 
+def test_a_price_that_has_no_exact_form_is_not_said_to_have_one(tmp_path: Path) -> None:
+    session = dv.Session(FRAME, rows(100), dv.Budget(3, "1/10"), tmp_path / "ledger", dataset="people")
+    plan = session.plan(BITS, dv.SampleBounded("1/20", delta="1/100"))
+    assert plan.price.requested == Fraction(1, 20) and not plan.price.exact
+    assert "asked 0.05, pays ε" in repr(plan) and "exactly" not in repr(plan)
+
+
 def test_samplers_answer_sessions_in_which_rows_come_or_go(tmp_path: Path) -> None:
     session = dv.Session(FRAME, ROW, dv.Budget(50, "1e-3"), tmp_path / "rows.ledger", dataset="people")
     some = Question.records(list(BITS.domain.factors), where={"kind": "x"})
