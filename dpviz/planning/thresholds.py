@@ -17,12 +17,12 @@ HALF: Final = Fraction(1, 2)
 
 
 def told(bound: Bound) -> tuple[str, str] | None:
-    """The least value that is shown with each noise law, and the call that shows more, under its head; None where there
-    is no choice."""
+    """The least value that is shown with each noise law, and the other law where it shows more, under its head; None
+    where there is no choice."""
     found, beside, half = bound.thresholds, bound.with_counts, bound.error.named(HALF)
     if found:
-        lower = f'; base="{_lowest(found)}" shows more' if len(set(found.values())) > 1 else ""
-        return "thresholds", f"{_told(found)}{lower}"
+        best, mine = _lowest(found), bound.mechanism.parameters()["base"]
+        return "thresholds", _told(found) + (f'; base="{best}" shows more' if found[best] < found[mine] else "")
     if not beside or half is None:
         return None
     best = _lowest(beside)

@@ -42,3 +42,13 @@ def test_a_sheet_without_a_choice_of_noise_behind_a_threshold_has_none(tmp_path:
     assert "thresholds" not in asked.sheet.to_json()
     assert "  thresholds " not in repr(asked)
     assert "thresholds" not in str(advice_json(asked.bound, mechanism, lambda made: False)["told"])
+
+
+def test_the_other_law_is_named_where_it_shows_more_and_not_the_one_in_use(tmp_path: Any) -> None:
+    for base, better in (("exp", True), ("gaussian", False)):
+        (line,) = [
+            said
+            for said in repr(plan(tmp_path, "word", dv.Stability("1", "1e-6", base=base))).splitlines()
+            if "thresholds" in said
+        ]
+        assert ('base="gaussian" shows more' in line) is better and 'base="exp"' not in line
