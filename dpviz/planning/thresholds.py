@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from dpviz.boundary import protect_module
 from dpviz.model.mechanism import Bound
@@ -21,8 +21,9 @@ def told(bound: Bound) -> tuple[str, str] | None:
     where there is no choice."""
     found, beside, half = bound.thresholds, bound.with_counts, bound.error.named(HALF)
     if found:
-        best, mine = _lowest(found), bound.mechanism.parameters()["base"]
-        return "thresholds", _told(found) + (f'; base="{best}" shows more' if found[best] < found[mine] else "")
+        made: Any = bound.mechanism
+        best = _lowest(found)
+        return "thresholds", _told(found) + (f'; base="{best}" shows more' if found[best] < found[made.base] else "")
     if not beside or half is None:
         return None
     best = _lowest(beside)

@@ -270,8 +270,14 @@ class Plan:
 
     def _fitting_lines(self) -> list[str]:
         """The epsilon that would fit, and the reason why a filter cannot take the epsilon of one answer."""
-        if self.verbs is not RELEASED or not self.zcdp or self.remaining is None or self.ways:
-            return []
+        if (
+            self.verbs is not RELEASED
+            or not self.zcdp
+            or self.remaining is None
+            or self.ways
+            or self.profile is not None
+        ):
+            return []  # parts and profiles share the price out in ways of their own
         most = largest_fitting(self.bound, self.remaining)
         if most is None:
             return []
@@ -647,6 +653,8 @@ def largest_fitting(bound: Bound, remaining: Remaining) -> Fraction | None:
     is left; None where none does. Of noise that is calibrated a larger epsilon may fit where a smaller does not: the
     one that is found fits."""
     asked = bound.price.requested or payable(to_approx(bound.price.loss)).epsilon
+    if not asked:
+        return None
     step = place(asked, 3)
 
     def fits(steps: int) -> bool:

@@ -44,11 +44,15 @@ def test_a_sheet_without_a_choice_of_noise_behind_a_threshold_has_none(tmp_path:
     assert "thresholds" not in str(advice_json(asked.bound, mechanism, lambda made: False)["told"])
 
 
-def test_the_other_law_is_named_where_it_shows_more_and_not_the_one_in_use(tmp_path: Any) -> None:
-    for base, better in (("exp", True), ("gaussian", False)):
-        (line,) = [
+@pytest.mark.parametrize("kind", [dv.Stability, dv.Threshold])
+def test_the_other_law_is_named_where_it_shows_more_and_not_the_one_in_use(tmp_path: Any, kind: Any) -> None:
+    told = {
+        base: next(
             said
-            for said in repr(plan(tmp_path, "word", dv.Stability("1", "1e-6", base=base))).splitlines()
-            if "thresholds" in said
-        ]
-        assert ('base="gaussian" shows more' in line) is better and 'base="exp"' not in line
+            for said in repr(plan(tmp_path, "word", kind("1", "1e-6", base=base))).splitlines()
+            if said.startswith("  thresholds ")
+        )
+        for base in ("exp", "gaussian")
+    }
+    assert 'base="gaussian" shows more' in told["exp"] and "base=" not in told["gaussian"]
+    assert "thresholds" in repr(plan(tmp_path, "word", kind("1", "1e-6")))

@@ -8,6 +8,7 @@ from math import tanh
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import dpviz as dv
@@ -83,6 +84,14 @@ def test_a_plan_that_does_not_fit_names_the_epsilon_that_does(tmp_path: Path, me
     fitting, above = (it.plan(BINS, mechanism.with_epsilon(found)) for found in (most, most + step))
     assert fitting.affordable and not above.affordable
     assert not [line for line in repr(fitting).splitlines() if line.startswith("  fits")]
+
+
+def test_a_plan_with_a_profile_names_no_epsilon_of_the_counts_alone(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"u": [1, 1, 2], "x": [0, 1, 2]})
+    it = Session(frame, dv.Unit("u", max_bins=2), ZCDP, tmp_path / "users.ledger")
+    alone, both = (it.plan(BINS, dv.Dense("1"), **given) for given in ({}, {"over": dv.Dense("1/10")}))
+    assert not both.affordable and not alone.affordable
+    assert "  fits " in repr(alone) and "  fits " not in repr(both)
 
 
 def test_a_plan_names_the_part_that_does_not_fit(tmp_path: Path) -> None:
