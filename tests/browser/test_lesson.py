@@ -206,6 +206,10 @@ def test_a_list_in_a_lesson_stands_beside_the_truth_and_the_count_starts_again(l
         expect(truth).to_contain_text("Misses are counted where an answer has one count for each declared bin.")
         expect(truth.locator(".dp-truth")).to_have_count(1)
         expect(it.page.locator(".dp-result .dp-cell").first).to_be_visible()
+        compare = it.page.locator(".dp-advice")
+        if compare.get_attribute("open") is None:
+            compare.locator("summary").click()
+        expect(compare.locator(".dp-advised")).to_contain_text("noise of ε 1")  # one that takes no δ
         assert unfit(it) == []
         it.screenshot("drawn")
 

@@ -13,7 +13,7 @@ const GONE = "Comparing needs a kernel. Restart it and run the session cell.";
 
 interface Card {
     element: HTMLElement;
-    draw(row: AdvisedRow, price: string): void;
+    draw(row: AdvisedRow, price: string, cost: string): void;
 }
 
 /**
@@ -88,7 +88,8 @@ export function adviceBox(store: SessionStore): Component {
     function drawCards(rows: readonly AdvisedRow[], price: string): void {
         const held = document.activeElement;
         const drawn = rows.map((row) => [row, cardOf(row)] as const);
-        for (const [row, one] of drawn) one.draw(row, price);
+        const cost = store.state?.teaching == null ? "would cost" : "noise of"; // nothing is paid in a lesson
+        for (const [row, one] of drawn) one.draw(row, price, cost);
         const elements = drawn.map(([, one]) => one.element);
         if (elements.length === cards.children.length && elements.every((one, i) => cards.children[i] === one)) return;
         const within = held !== null && cards.contains(held);
@@ -117,7 +118,7 @@ function card(use: (row: AdvisedRow) => void, isFree: () => boolean): Card {
     const button = h("button", { type: "button", class: "dp-button", onclick });
     const element = h("li", { "aria-labelledby": id }, h("div", { class: "dp-advised-head" }, name, chip), about, settings, why, errors, price, button);
 
-    function draw(row: AdvisedRow, asked: string): void {
+    function draw(row: AdvisedRow, asked: string, cost: string): void {
         now = row;
         setText(name, row.mechanism);
         setText(chip, row.first ? "first choice" : "");
@@ -132,7 +133,7 @@ function card(use: (row: AdvisedRow) => void, isFree: () => boolean): Card {
             errors.replaceChildren(...row.errors.map(({ label, said }) => h("div", {}, h("dt", {}, label), h("dd", {}, said))));
         }
         const own = priceText(row.price);
-        setText(price, [own === asked ? "" : `would cost ${own}`, row.rho === "" ? "" : `takes ρ ${row.rho}`].filter((part) => part !== "").join(", "));
+        setText(price, [own === asked ? "" : `${cost} ${own}`, row.rho === "" ? "" : `takes ρ ${row.rho}`].filter((part) => part !== "").join(", "));
         show(price, price.textContent !== "");
         setText(button, row.here ? "In use" : row.settings === "" ? `Use ${row.mechanism}` : "Use these settings");
         setAttribute(button, "aria-disabled", row.here || !isFree() ? "true" : null);
