@@ -142,7 +142,14 @@ class Compact(Parameters):
         },
     )
     gamma: ExactOrNone = UNIFORM
-    cap: int | None = parameter(reads=COUNTS, default=None, optional=True, label="Cap on the rows (public)", stays=True)
+    cap: int | None = parameter(
+        reads=COUNTS,
+        default=None,
+        optional=True,
+        label="Cap on the rows (public)",
+        stays=True,
+        premise="the domain has at most {value} rows",
+    )
 
     @property
     def noise(self) -> CountNoise:

@@ -81,7 +81,14 @@ SAMPLER: Final[Any] = parameter(
 )
 UNIFORM: Final[Any] = parameter(reads=OneOver(), default=None, optional=True, label="γ, chance of a uniform count")
 COUNTS: Final = WholeNumber(most=MOST_COUNT)
-CAP: Final[Any] = parameter(reads=COUNTS, default=None, optional=True, label="Cap on a count (public)", stays=True)
+CAP: Final[Any] = parameter(
+    reads=COUNTS,
+    default=None,
+    optional=True,
+    label="Cap on a count (public)",
+    stays=True,
+    premise="no count is above {value}",
+)
 
 
 def check_law(base: str, sampler: Sampler, gamma: object) -> None:

@@ -19,7 +19,7 @@ from dpviz.model.answers import Answer, Grouped
 from dpviz.model.error import ErrorModel
 from dpviz.model.goals import Goal
 from dpviz.model.laws.grouped import GroupedLaw
-from dpviz.model.mechanism import Bound, Choice, Cost, Mechanism, Mode, Space
+from dpviz.model.mechanism import Bound, Choice, Cost, Mechanism, Mode, Premise, Space
 from dpviz.model.partition import Partition
 from dpviz.model.question import NamedParts, Question
 from dpviz.model.repricing import Repricing, at_rho
@@ -150,6 +150,9 @@ class Groups(Around):
     @property
     def python(self) -> str:
         return self.inner.python
+
+    def premises(self, question: Question) -> tuple[Premise, ...]:
+        return self.inner.premises(question)
 
     def with_epsilon(self, epsilon: Fraction) -> Groups:
         return replace(self, inner=self.inner.with_epsilon(epsilon))

@@ -63,7 +63,11 @@ class Room(ExactNumber):
 
 
 KEYS: Final[Any] = parameter(
-    reads=WholeNumber(most=1 << 34), default=1000, always=True, label="Bins that are not empty, about (public)"
+    reads=WholeNumber(most=1 << 34),
+    default=1000,
+    always=True,
+    label="Bins that are not empty, about (public)",
+    premise="at most {value} {bins} are not empty",
 )
 """The public guess of how many bins are not empty."""
 
@@ -73,7 +77,11 @@ class Capped(Parameters):
 
     epsilon: Exact = parameter(reads=Epsilon())
     cap: Exact = parameter(
-        reads=Positive(), default=Fraction(1000), always=True, label="Largest value that can be read (public)"
+        reads=Positive(),
+        default=Fraction(1000),
+        always=True,
+        label="Largest value that can be read (public)",
+        premise="no value is above {value}",
     )
     keys: int = KEYS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -115,7 +115,7 @@ class PureSparse(Parameters):
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW
-    cap: int | None = CAP
+    cap: int | None = replace(CAP, premise="no count is above {value} and at most {value} {bins} are counted")
     beta1: ExactOrNone = parameter(
         reads=JunkChance(), default=None, optional=True, label="β₁, chance of junk in strict mode"
     )

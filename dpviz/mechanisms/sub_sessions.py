@@ -11,8 +11,9 @@ from dpviz.boundary import protect_module
 from dpviz.errors import BudgetExceeded
 from dpviz.mechanisms.groups import Around
 from dpviz.model.answers import Answer
-from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.mechanism import Bound, Mechanism, Premise
 from dpviz.model.opening import Balance, OpeningRow, OpeningStep, Use
+from dpviz.model.question import Question
 from dpviz.model.source import TopRules
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
@@ -100,6 +101,9 @@ class PrepaidUse(Around):
     def with_epsilon(self, epsilon: Fraction) -> Self:
         made: Any = self
         return replace(made, inner=self.inner.with_epsilon(epsilon))  # type: ignore[no-any-return]
+
+    def premises(self, question: Question) -> tuple[Premise, ...]:
+        return self.inner.premises(question)
 
     def give_back(self, balance: Balance, answer: Answer) -> dict[str, str]:
         return dict(balance)

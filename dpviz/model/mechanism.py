@@ -85,6 +85,20 @@ class Choice:
     plain: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A public fact about the data on which the errors of an answer rest: they hold where it does.
+
+    words      `no value is above 1,000`
+    python     the argument that states it
+    suggested  whether it is the default, which nobody may have stated
+    """
+
+    words: str
+    python: str
+    suggested: bool
+
+
 class BoundTerms:
     """The terms of a release, which every mechanism defines. All of them are public and free."""
 
@@ -353,6 +367,10 @@ class Mechanism(ParameterTexts, WidgetDefaults, Protocol):
     @property
     def python(self) -> str:
         """The call that makes this mechanism."""
+        ...
+
+    def premises(self, question: Question) -> tuple[Premise, ...]:
+        """The facts about the data on which its errors rest."""
         ...
 
     def with_epsilon(self, epsilon: Fraction) -> Mechanism: ...

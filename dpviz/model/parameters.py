@@ -26,9 +26,10 @@ from dpviz.boundary import one_word, plain_arguments, protect_module, single_arg
 from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
 from dpviz.model.goals import Goal
-from dpviz.model.mechanism import Choice
+from dpviz.model.mechanism import Choice, Premise
 from dpviz.model.question import Question
 from dpviz.model.repricing import Repricing
+from dpviz.model.words import shown
 from dpviz.names import meant
 from dpviz.privacy.grid import LARGEST_EPSILON
 from dpviz.privacy.unit import Unit
@@ -204,6 +205,7 @@ class Parameter:
     only       another parameter, declared before, and its value: with that this one is given, and with no other. Texts
                without it get what is suggested
     plain      whether everybody chooses it: a widget shows it, and folds the others away
+    premise    the fact about the data on which its error rests, with {value} and {bins} in it
     """
 
     reads: Reader
@@ -219,6 +221,7 @@ class Parameter:
     later: bool = False
     only: tuple[str, str] | None = None
     plain: bool = False
+    premise: str = ""
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -253,11 +256,12 @@ def parameter(
     later: bool = False,
     only: tuple[str, str] | None = None,
     plain: bool = False,
+    premise: str = "",
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
     options = options or {}
     return Parameter(
-        reads, default, optional, suggested, label, options, always, beside, in_bins, stays, later, only, plain
+        reads, default, optional, suggested, label, options, always, beside, in_bins, stays, later, only, plain, premise
     )
 
 
@@ -544,6 +548,35 @@ class Parameters(ParameterFacts):
             if value is not None and (one.always or one.default is MISSING or value != one.read(one.default, name, {})):
                 arguments.append(f"{name}={one.reads.python(value)}")
         return arguments
+
+    def premises(self, question: Question) -> tuple[Premise, ...]:
+        """List the facts about the data on which the errors of an answer rest.
+
+        Parameters
+        ----------
+        question : Question
+            The question to answer.
+
+        Returns
+        -------
+        tuple of Premise
+            One for each parameter that states such a fact, and has a value.
+
+        Raises
+        ------
+        ParameterError
+            If a default of the mechanism cannot be read.
+        """
+        found = []
+        for name, one in self._declared.items():
+            value = getattr(self, name)
+            of_bins = one.premise.startswith("at most {value} {bins}") and question.domain.declared
+            if one.premise and value is not None and not (of_bins and question.bins <= value):
+                usual = one.default is not MISSING and value == one.read(one.default, name, {})
+                bins = "bins" if question.domain.declared else "keys"
+                words = one.premise.format(value=shown(value), bins=bins)
+                found.append(Premise(words, f"{name}={one.reads.python(value)}", usual))
+        return tuple(found)
 
     def with_epsilon(self, epsilon: Fraction) -> Self:
         """Copy the mechanism at another epsilon.

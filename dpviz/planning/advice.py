@@ -15,7 +15,7 @@ from dpviz.mechanisms import REGISTRY
 from dpviz.model.error import SIGNS, ErrorValue
 from dpviz.model.goals import GOALS, Goal
 from dpviz.model.measures import LOOK_UPS
-from dpviz.model.mechanism import Bound, Mechanism
+from dpviz.model.mechanism import Bound, Mechanism, Premise
 from dpviz.model.offers import Offer, by_choice
 from dpviz.model.question import Question
 from dpviz.model.words import reach
@@ -81,13 +81,21 @@ class Advised:
         return max(known) if known and len(known) == len(self.errors) else None
 
     @property
-    def order(self) -> tuple[bool, bool, Fraction]:
-        """Legible answers first, and of these the one whose largest error is the least."""
-        return self.noise > LEGIBLE, self.worst is None, self.worst or Fraction(0)
+    def suggested(self) -> tuple[Premise, ...]:
+        """The facts about the data on which its errors rest, and which are suggestions."""
+        return tuple(one for one in self.mechanism.premises(self.bound.question) if one.suggested)
+
+    @property
+    def order(self) -> tuple[bool, bool, int, Fraction]:
+        """Legible answers first; of these the ones whose errors rest on the fewest suggestions, as a cap that nobody
+        stated; and of these the one whose largest error is the least."""
+        return self.noise > LEGIBLE, self.worst is None, len(self.suggested), self.worst or Fraction(0)
 
     def loses_to(self, other: Advised) -> bool:
         """Whether it loses badly to another one."""
         if self.worst is None or other.worst is None or other.noise > LEGIBLE >= self.noise:
+            return False
+        if len(other.suggested) > len(self.suggested):
             return False
         return self.worst > BADLY * other.worst or (self.noise > LEGIBLE >= other.noise)
 
@@ -497,8 +505,11 @@ def _reason(row: Advised, best: Advised | None, goal: Goal, question: Question) 
 
 
 def held_against(row: Advised, best: Advised | None, question: Question) -> list[str]:
-    """The bars of noise alone that nobody reads, and how many times the error of the first mechanism it has."""
-    found = [_noise_text(row, question)] if row.noise > LEGIBLE else []
+    """The suggestions on which its errors rest, the bars of noise alone that nobody reads, and how many times the
+    error of the first mechanism it has."""
+    guessed = ", ".join(one.python for one in row.suggested)
+    found = [f"rests on suggestions ({guessed})"] if guessed else []
+    found += [_noise_text(row, question)] if row.noise > LEGIBLE else []
     ratio = None if best is None or best is row else ratio_text(row, best)
     return found if ratio is None or best is None else [*found, f"{ratio} the error of {best.name}"]
 

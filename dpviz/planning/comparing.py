@@ -16,7 +16,7 @@ from dpviz.model.goals import Goal
 from dpviz.model.measures import headline
 from dpviz.model.mechanism import Bound, Mechanism
 from dpviz.model.words import capital, reach, shown
-from dpviz.planning import thresholds
+from dpviz.planning import premises, thresholds
 from dpviz.planning.advice import (
     NOTED,
     WORDS,
@@ -74,6 +74,8 @@ class Comparison:
             return False
         if first.worst is None or self.here.worst is None or self.here.loses_to(first):
             return self.here.loses_to(first)
+        if len(first.suggested) > len(self.here.suggested):
+            return False
         return self.here.worst > NOTABLE * first.worst
 
     @property
@@ -103,8 +105,7 @@ def advice_json(
     goals = goals_of(bound.question)
     chosen = goal if goal in goals else None
     told = told_of(bound, rivals=rho is None)
-    if (least := thresholds.told(bound)) is not None:
-        told.append(least)
+    told += [line for line in (thresholds.told(bound), premises.told(bound)) if line is not None]
     shared = {
         "told": [{"head": head, "text": said} for head, said in told],
         "goals": [{"value": one, "label": WORDS[one]} for one in goals],
@@ -144,7 +145,7 @@ def _stands_for(here: Advised, row: Advised) -> bool:
     """Whether the plan on show is this row, or the same mechanism with settings that err no more."""
     if here.name != row.name or here.worst is None or row.worst is None:
         return here.name == row.name and here.worst is row.worst
-    return here.worst <= row.worst and here.order[:2] <= row.order[:2]
+    return here.worst <= row.worst and here.order[:-1] <= row.order[:-1]
 
 
 def _row(bound: Bound, goal: Goal) -> Advised:
@@ -189,7 +190,8 @@ def _why(row: Advised, found: Comparison) -> str:
             return "Nothing bounds its error before the data are read."
         words = WORDS[found.goal]
         said = f"The only one that tells {words} at this price" if alone else f"Errs least for {words}"
-        return f"{said}{', its counts sorted' if sort else ''}."
+        ending = "; ".join(["", *held_against(row, None, question)])
+        return f"{said}{', its counts sorted' if sort else ''}{ending}."
     against = held_against(row, best, question)
     if against:
         return f"{capital('; '.join(against))}."

@@ -545,7 +545,7 @@ class Plan:
         return pkgutil.resolve_name("dpviz.charts:of_plan")(self.sheet, **options)
 
     def __repr__(self) -> str:
-        from dpviz.planning import thresholds
+        from dpviz.planning import premises, thresholds
 
         cost = would_cost(self.price, self.budget, self.remaining, self.verbs)
         lines = [
@@ -560,8 +560,8 @@ class Plan:
         lines += together_lines(self.price, self.remaining) if self.affordable else self._fitting_lines()
         lines += error_lines(self.bound, self.many)
         lines += [] if self.ways else advice_lines(self.bound, rivals=not self.zcdp)
-        if (least := thresholds.told(self.bound)) is not None:
-            lines.append("  {:<12} {}".format(*least))
+        told = (thresholds.told(self.bound), premises.told(self.bound))
+        lines += ["  {:<12} {}".format(*line) for line in told if line is not None]
         lines += uncut_lines(self.uncut)
         lines += profile_lines(self.bound, self.profile)
         lines += way_lines(self.ways, self.way)

@@ -65,7 +65,7 @@ def test_the_rows_stand_in_the_order_of_their_errors(unit: Unit, epsilon: Fracti
         question, protected = asked(domain, unit)
         for goal in goals_of(question):
             rows = advise(question, protected, epsilon, DELTA, goal).rows
-            worst = [row.worst for row in rows if row.noise <= LEGIBLE and row.worst is not None]
+            worst = [(len(row.suggested), row.worst) for row in rows if row.noise <= LEGIBLE and row.worst is not None]
             assert worst == sorted(worst)
             assert all(row.worst is None for row in rows[len(worst) :])
 
