@@ -23,7 +23,7 @@ NEXT = """\
 2. Write the oracle, its near-wrong twin and the searcher in tests/mechanisms/test_{file}.py, until
    .venv/bin/pytest tests/mechanisms/test_{file}.py passes.
 3. python -m tests.mechanisms.declared writes the records of its parameters, its offer and its numbers.
-4. For the documentation: a recipe in tools/site/mechanisms.py, a row in docs/which.md, a line in CHANGELOG.md.
+4. For the documentation: a recipe in tools/site/mechanisms.py, python -m tools.site.which, a line in CHANGELOG.md.
 """
 
 

@@ -251,7 +251,7 @@ def _index() -> str:
     names = [*REGISTRY, *OPENINGS]
     offers = REGISTRY.offers()
     rows = [f"| [`{name}`]({name}.ipynb) | {offers[name].about} |" for name in REGISTRY]
-    rows += [f"| [`{name}`]({name}.ipynb) | {_summary(kind)} |" for name, kind in OPENINGS.items()]
+    rows += [f"| [`{name}`]({name}.ipynb) | {summary(kind)} |" for name, kind in OPENINGS.items()]
     listed = "\n".join(names)
     return (
         "# Mechanisms\n\nEach page has a call to copy with its plan and its answer, the price with its proof, the "
@@ -270,7 +270,7 @@ def _recipe(recipe: Recipe) -> str:
     return "\n".join(shown)
 
 
-def _summary(kind: type) -> str:
+def summary(kind: type) -> str:
     return sections(kind.__doc__ or "")[""].partition("\n")[0]
 
 
