@@ -7,7 +7,7 @@ transforms of one noise are those of `transforms.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -23,6 +23,9 @@ from dpviz.exact import Decay, Enclosure, integer
 from dpviz.fitting.transforms import Floats, Gaussian, Geometric, Transform
 from dpviz.laws.gaussian import DiscreteGaussian
 from dpviz.laws.geometric import TwoSidedGeometric, float_rate
+
+MOST_AT_ONCE = 24
+"""The most levels of one kind of noise whose exponential bounds are computed at once, for want of memory."""
 
 Noise: TypeAlias = Decay | DiscreteGaussian
 """The law of the noise on one count: two-sided geometric noise of this decay, or a discrete Gaussian."""
@@ -235,28 +238,48 @@ class Noises:
         min over theta > 0 of (ln E exp(theta X) - log_level) / theta. Any theta gives a valid bound, so that only a
         rounding of one in 10**9 has to be allowed for.
         """
-        rising = (self.weights > 0) | ~self.clamped
-        if not rising.any():
-            return 0.0
-        most = self._steepest(log_level)
-        low, high, best = 0.0, 1.0, math.inf
+        return float(self.chernoff_at([log_level])[0])
+
+    def chernoff_at(self, log_levels: Sequence[float]) -> Floats:
+        """The same for several levels, each looked for by itself; their log moments are computed at once."""
+        if not self._rising.any():
+            return np.zeros(len(log_levels))
+        rows = max(1, MOST_AT_ONCE // len(self.terms))
+        parts = [self._chernoff_at(log_levels[at : at + rows]) for at in range(0, len(log_levels), rows)]
+        return np.concatenate(parts)
+
+    def _chernoff_at(self, log_levels: Sequence[float]) -> Floats:
+        level = np.array(log_levels)[:, None]
+        most = np.array([self._steepest(one) for one in log_levels])[:, None]
+        low, high, best = np.zeros_like(level), np.ones_like(level), np.full(len(level), math.inf)
+        each = np.arange(len(level))
         for _ in range(4):
             grid = low + (high - low) * np.arange(1, 24) / 24
-            bounds = (self._log_moment(grid * most) - log_level) / (grid * most)
-            at = int(np.nanargmin(bounds))
-            best = min(best, float(bounds[at]))
-            low, high = (grid[at - 1] if at else low), (grid[at + 1] if at + 1 < len(grid) else high)
-        return best * (1 + 1e-9) + 1e-9 * float(np.abs(self.weights).max())
+            thetas = grid * most
+            bounds = (self._log_moment(thetas.ravel()).reshape(thetas.shape) - level) / thetas
+            at = np.nanargmin(bounds, axis=1)
+            best = np.minimum(best, bounds[each, at])
+            low[:, 0] = np.where(at > 0, grid[each, at - 1], low[:, 0])
+            high[:, 0] = np.where(at + 1 < grid.shape[1], grid[each, np.minimum(at + 1, grid.shape[1] - 1)], high[:, 0])
+        found: Floats = best * (1 + 1e-9) + 1e-9 * float(np.abs(self.weights).max())
+        return found
 
     def _steepest(self, log_level: float) -> float:
         """The theta up to which exponential bounds are looked for."""
-        rising, sizes, poles = (self.weights > 0) | ~self.clamped, np.abs(self.weights), self.poles
-        most = float((poles[rising] / sizes[rising]).min())
+        most, squares = self._steep
+        return most if squares is None else min(most, 2 * math.sqrt(2 * max(-log_level, 1e-3) / squares))
+
+    @cached_property
+    def _rising(self) -> NDArray[np.bool_]:
+        return (self.weights > 0) | ~self.clamped
+
+    @cached_property
+    def _steep(self) -> tuple[float, float | None]:
+        """The theta beyond which a moment is infinite, and the variance of all noises whose moments never are."""
+        rising, sizes, poles = self._rising, np.abs(self.weights), self.poles
         bent = poles == math.inf  # of those alone, the best theta is below 2 sqrt(2 L / their variances)
-        if bent.any():
-            squares = float((self.counts * sizes**2 * 2 * self.sizes)[bent].sum())
-            most = min(most, 2 * math.sqrt(2 * max(-log_level, 1e-3) / squares))
-        return most
+        squares = float((self.counts * sizes**2 * 2 * self.sizes)[bent].sum()) if bent.any() else None
+        return float((poles[rising] / sizes[rising]).min()), squares
 
     def chernoff_between(self, other: Noises, log_level: float, number: int) -> Floats:
         """Values that each of so many sums exceeds with probability at most exp(log_level): of this one, of another,

@@ -138,9 +138,13 @@ class NoiseSum:
 
     def chernoff(self, level: Fraction) -> Fraction:
         """A value that the sum exceeds with probability at most `level`, by the best exponential bound."""
-        if not self.noises.terms:
-            return Fraction(0)
-        return Fraction(math.ceil(self.noises.chernoff(_log(probability(level, "level", zero=False)))))
+        return self.chernoff_at([level])[0]
+
+    def chernoff_at(self, levels: Iterable[Fraction]) -> list[Fraction]:
+        """The same for each of several levels, computed at once."""
+        logs = [_log(probability(level, "level", zero=False)) for level in levels]
+        found = self.noises.chernoff_at(logs).tolist() if self.noises.terms else [0.0] * len(logs)
+        return [Fraction(math.ceil(one)) for one in found]
 
     @property
     def _single(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -48,6 +48,9 @@ ACCORD: Final = "the p-values of both answers, multiplied, where both agree"
 Order: TypeAlias = Literal["apart", "together", "assumed"]
 """Whether one of two answers may have been chosen by the other, by the entries that paid for them; "assumed" of a file
 that an earlier dpviz wrote, whose intervals assume that it was not."""
+
+Weighted: TypeAlias = "tuple[tuple[LinearError, LinearError], tuple[Fraction, Fraction]]"
+"""The errors of two values and the weights of their mean."""
 
 APART: Final = "Bought one after the other: intervals hold whatever the second answer was chosen by."
 TOGETHER: Final = "Bought at once: intervals rest on the law of both noises."
@@ -492,6 +495,8 @@ def holding(first: Release, second: Release, order: Order) -> str:
 
 def weights(first: LinearError, second: LinearError) -> tuple[Fraction, Fraction]:
     """Weights near the inverse variances of the noise, from the laws alone."""
+    if isinstance(first, SumError) and isinstance(second, SumError) and first.over == second.over:
+        return HALF, HALF
     variances = [sum(one.noise.variance(), Fraction(0)) for one in (first, second) if isinstance(one, SumError)]
     if not sum(variances):
         return HALF, HALF
@@ -515,6 +520,7 @@ class BothAnswers:
     first: PaidAnswer
     second: PaidAnswer
     order: Order = "apart"
+    last: list[tuple[Query, str, Weighted]] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def answer(self) -> Answer:
@@ -542,12 +548,26 @@ class BothAnswers:
     def averaged(self) -> bool:
         return adds_up(self.first.release.terms.law, self.second.release.terms.law)
 
+    def _asked(self, query: Query, reader: str) -> Weighted:
+        """The errors of both answers to a query, with their weights. Those that were asked for last are kept: value and
+        error of a query are asked for one after the other."""
+        for known, by, found in self.last:
+            if known is query and by == reader:
+                return found
+        errors = self.first.error(query, reader), self.second.error(query, reader)
+        found = errors, self._weights_of(errors)
+        self.last[:] = [(query, reader, found)]
+        return found
+
     def _errors(self, query: Query, reader: str) -> tuple[LinearError, LinearError]:
-        return self.first.error(query, reader), self.second.error(query, reader)
+        return self._asked(query, reader)[0]
 
     def _weights(self, query: Query, reader: str) -> tuple[Fraction, Fraction]:
+        return self._asked(query, reader)[1]
+
+    def _weights_of(self, errors: tuple[LinearError, LinearError]) -> tuple[Fraction, Fraction]:
         if self.averaged:
-            return self._trusted() or weights(*self._errors(query, reader))
+            return self._trusted() or weights(*errors)
         return shares_of_trust(*(part.release.terms.law for part in (self.first, self.second)))
 
     def _trusted(self) -> tuple[Fraction, Fraction] | None:
@@ -564,8 +584,7 @@ class BothAnswers:
         return plus(weighted, self.second.value(query, reader), theirs)
 
     def error(self, query: Query, reader: str) -> LinearError:
-        one, other = self._errors(query, reader)
-        weights = self._weights(query, reader)
+        (one, other), weights = self._asked(query, reader)
         if self.by_one_law and isinstance(one, SumError) and isinstance(other, SumError):
             return one.plus(other, *weights)
         values = self.first.value(query, reader), self.second.value(query, reader)

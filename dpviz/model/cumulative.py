@@ -125,17 +125,22 @@ class CumulativeShares(InOrder):
         whole = between(self.subject.value(self.every, self.reader))
         shares, low, high = [], [], []
         for place in places:
-            part, rest = self._ends(self.up_to(place), number), self._ends(self.beyond(place), number)
-            shares.append(ratio(between(self.subject.value(self.up_to(place), self.reader)), whole))
+            query = self.up_to(place)
+            value = between(self.subject.value(query, self.reader))
+            part, rest = self._ends(query, number, value), self._ends(self.beyond(place), number)
+            shares.append(ratio(value, whole))
             low.append(floor_to(_share(part[0], rest[1], NONE), FINE))
             high.append(ceil_to(_share(part[1], rest[0], ALL), FINE))
         ends = list(accumulate(low, max)), list(accumulate(high[::-1], min))[::-1]
         rule = f"a sum and that of the rest, each at beta / 2; union bound over {number:,} shares"
         return ShareBand(places, shares, *ends, rule)
 
-    def _ends(self, query: Query, number: int) -> tuple[Fraction | None, Fraction | None]:
+    def _ends(
+        self, query: Query, number: int, value: Enclosed | None = None
+    ) -> tuple[Fraction | None, Fraction | None]:
         """Between which a sum lies, at beta / 2 for this one of so many; no sum is below 0."""
-        value, error = between(self.subject.value(query, self.reader)), self.subject.error(query, self.reader)
+        value = between(self.subject.value(query, self.reader)) if value is None else value
+        error = self.subject.error(query, self.reader)
         level = self.beta / (2 * number)
         far = error.far_ends(level) if number > FEW else None
         if far is not None:

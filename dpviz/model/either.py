@@ -48,8 +48,9 @@ DIGITS: Final = 6
 ROUGH: Final = 4
 """Ends that are wanted fast are those of a corner so few steps from the best one."""
 
-Reach: TypeAlias = Callable[[LinearError, Fraction, int], "Fraction | None"]
-"""The distance of the truth from a value, at most, at a level and on a side; None where nothing bounds it."""
+Reach: TypeAlias = Callable[[int, Fraction, int], "Fraction | None"]
+"""The distance of the truth from the first value or the second, at most, at a level and on a side; None where nothing
+bounds it."""
 
 CHOSEN: Final = "biased where the second answer was chosen by the first"
 
@@ -129,17 +130,18 @@ def _reach(error: LinearError, level: Fraction, side: int) -> Fraction | None:
 
 
 @lru_cache(maxsize=64)
-def _both_far(error: LinearError, level: Fraction) -> tuple[float, float] | None:
-    return error.far_ends(level * 2 if error.ends_alone else level)
+def _both_far(error: LinearError, level: Fraction) -> dict[Fraction, tuple[float, float] | None]:
+    """No less than both of `reach_of`, where that is known faster, at each step of a level below 1."""
+    every, more = steps(level)[:-1], 2 if error.ends_alone else 1
+    return dict(zip(every, error.far_ends_at([one * more for one in every]), strict=True))
 
 
-def _far(error: LinearError, level: Fraction, side: int) -> Fraction | None:
-    """No less than `reach_of`, where that is known faster."""
+def _far(error: LinearError, level: Fraction) -> dict[Fraction, tuple[float, float] | None]:
+    """`_both_far`, kept for the next who asks."""
     try:
-        found = _both_far(error, level)
+        return _both_far(error, level)
     except TypeError:  # one that cannot be told from others
-        found = error.far_ends(level * 2 if error.ends_alone else level)
-    return None if found is None else Fraction(found[side])
+        return _both_far.__wrapped__(error, level)
 
 
 @dataclass(frozen=True)
@@ -184,20 +186,23 @@ class EitherError(LinearError):
         (one, other), (mine, theirs) = self.values, self.weights
         return between(plus(plus(NONE, one, mine), other, theirs))
 
-    def _end(self, levels: tuple[Fraction, ...], side: int, reach: Reach) -> tuple[Fraction | None, Fraction | None]:
+    def _end(
+        self, levels: tuple[Fraction, ...], side: int, reach: Reach, near: int
+    ) -> tuple[Fraction | None, Fraction | None]:
         """The end below (side 0) or above that lies farthest in of all corners, and the farther one of either answer
         alone. By a corner the end is the farther one of two: from one corner to the next that of the first answer moves
-        in and that of the second out, so the best corners are where they pass each other. Any corner holds."""
+        in and that of the second out, so the best corners are where they pass each other. Any corner holds; the search
+        ends so `near` the best."""
 
         def at(place: int, level: Fraction) -> Fraction | None:
-            value, found = between(self.values[place]), reach(self.errors[place], level, side)
-            return None if found is None else value.high + found if side else value.low - found
+            found = reach(place, level, side)
+            return None if found is None else values[place].high + found if side else values[place].low - found
 
-        inner, outer = (min, max) if side else (max, min)
+        values, (inner, outer) = [between(value) for value in self.values], (min, max) if side else (max, min)
         alone = [end for end in (at(place, levels[0]) for place in (0, 1)) if end is not None]
         found, last = list(alone), len(levels) - 1
         low, high = 0, last  # the first answer's end lies farther out at the former, and farther in at the latter
-        while high - low > (ROUGH if reach is _far else 1) and len(alone) == 2:
+        while high - low > near and len(alone) == 2:
             corner = (low + high) // 2
             first, second = at(0, levels[corner]), at(1, levels[last - corner])
             if first is None or second is None:
@@ -206,20 +211,26 @@ class EitherError(LinearError):
             low, high = (corner, high) if first == found[-1] else (low, corner)
         return inner(found, default=None), outer(alone, default=None)
 
-    def _both(self, beta: Fraction, reach: Reach) -> tuple[Fraction | None, Fraction | None, bool]:
+    def _both(self, beta: Fraction, reach: Reach, near: int) -> tuple[Fraction | None, Fraction | None, bool]:
         """Both ends, and whether the two answers have nothing in common."""
         levels = steps(beta / 2)
-        (low, lowest), (high, highest) = (self._end(levels, side, reach) for side in (0, 1))
+        (low, lowest), (high, highest) = (self._end(levels, side, reach, near) for side in (0, 1))
         apart = low is not None and high is not None and low > high
         return (lowest, highest, True) if apart else (low, high, False)
 
     def _ends(self, beta: Fraction) -> tuple[Fraction | None, Fraction | None, bool]:
         if beta not in self.known:
-            self.known[beta] = self._both(beta, _reach)
+            self.known[beta] = self._both(beta, lambda place, level, side: _reach(self.errors[place], level, side), 1)
         return self.known[beta]
 
     def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
-        low, high, _ = self._both(beta, _far)
+        known = [_far(error, beta / 2) for error in self.errors]
+
+        def reach(place: int, level: Fraction, side: int) -> Fraction | None:
+            ends = known[place][level]
+            return None if ends is None else Fraction(ends[side])
+
+        low, high, _ = self._both(beta, reach, ROUGH)
         if low is None or high is None:
             return None
         middle = self._middle

@@ -232,6 +232,10 @@ class LinearError:
         """Numbers that `ends(beta)` does not exceed, below and above, where they are known faster; else None."""
         return None
 
+    def far_ends_at(self, betas: Sequence[Fraction]) -> list[tuple[float, float] | None]:
+        """`far_ends` for each of several betas."""
+        return [self.far_ends(beta) for beta in betas]
+
     def ends_between(
         self, last: LinearError, beta: Fraction, number: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -89,12 +89,18 @@ class SumError(LinearError):
         return min(self.over.noises.about_deviation, self.under.noises.about_deviation)
 
     def far_ends(self, beta: Fraction) -> tuple[float, float] | None:
-        level = (beta - self.spare) / 2
-        if level <= 0 or self.over_more is None or self.under_more is None:
-            return None
-        below = float(self.over.chernoff(level))
-        above = below if self.under is self.over else float(self.under.chernoff(level))
-        return below + float(self.over_more), above + float(self.under_more)
+        return self.far_ends_at([beta])[0]
+
+    def far_ends_at(self, betas: Sequence[Fraction]) -> list[tuple[float, float] | None]:
+        levels = [(beta - self.spare) / 2 for beta in betas]
+        known = [level for level in levels if level > 0]
+        if self.over_more is None or self.under_more is None or not known:
+            return [None] * len(betas)
+        more = float(self.over_more), float(self.under_more)
+        below = _far(self.over.noises, tuple(known))
+        above = below if self.under is self.over else _far(self.under.noises, tuple(known))
+        ends = iter(zip((one + more[0] for one in below), (one + more[1] for one in above), strict=True))
+        return [next(ends) if level > 0 else None for level in levels]
 
     def at_least(self, gap: Fraction) -> Enclosure | None:
         if self.over_more is None:
@@ -191,6 +197,13 @@ def quantile(noise: NoiseSum, level: Fraction) -> Quantile:
 @lru_cache(maxsize=4_096)
 def _quantile(noises: Noises, level: Fraction) -> Quantile:
     return NoiseSum(noises).upper(level, exactly=level >= TINY)
+
+
+@lru_cache(maxsize=1_024)
+def _far(noises: Noises, levels: tuple[Fraction, ...]) -> tuple[float, ...]:
+    """Numbers that the sum exceeds with at most these probabilities, kept for the next who asks: a sum of counts and
+    that of all others come with the same laws in turn."""
+    return tuple(float(one) for one in NoiseSum(noises).chernoff_at(levels))
 
 
 def _reach(noise: NoiseSum, more: Fraction | None, level: Fraction) -> Quantile | None:

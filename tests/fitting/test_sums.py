@@ -231,6 +231,35 @@ def test_levels_beyond_the_reach_of_floats_are_decided_in_integers() -> None:
         assert one.chernoff(level) >= found.value
 
 
+def alone(noises: Noises, log_level: float) -> float:
+    """The exponential bound of one level, by a search of its own."""
+    if not ((noises.weights > 0) | ~noises.clamped).any():
+        return 0.0
+    most, low, high, best = noises._steepest(log_level), 0.0, 1.0, math.inf
+    for _ in range(4):
+        grid = low + (high - low) * np.arange(1, 24) / 24
+        bounds = (noises._log_moment(grid * most) - log_level) / (grid * most)
+        at = int(np.nanargmin(bounds))
+        best = min(best, float(bounds[at]))
+        low, high = (grid[at - 1] if at else low), (grid[at + 1] if at + 1 < len(grid) else high)
+    return best * (1 + 1e-9) + 1e-9 * float(np.abs(noises.weights).max())
+
+
+def test_exponential_bounds_of_many_levels_at_once_are_those_of_each_alone() -> None:
+    """Also of more levels than are computed at once, and in any order; one step further in is another number."""
+    logs = [-0.01, -1.0, *(-1.7 * number for number in range(1, 60)), -3.0, -700.0]
+    for terms in [*CASES, [Term(DiscreteGaussian(Fraction(10**6)), 1, 30, True)], [Term(TENTH, 1, 5_000, True)]]:
+        noises = Noises.of(terms)
+        together = noises.chernoff_at(logs)
+        assert together.tolist() == pytest.approx([alone(noises, level) for level in logs], rel=1e-12)
+        assert [noises.chernoff(level) for level in logs] == pytest.approx(together.tolist(), rel=1e-12)
+        assert together.any() == bool(noises._rising.any())
+    levels = [Fraction(1, 10**places) for places in range(1, 30)]
+    for terms in ([Term(TENTH, 1, 6)], [Term(HALF, 1, 90, True)], [Term(DiscreteGaussian(Fraction(9)), 1, 40)]):
+        one = NoiseSum.of(terms)
+        assert one.chernoff_at(levels) == [one.chernoff(level) for level in levels] != one.chernoff_at(levels[::-1])
+
+
 def test_a_quantile_that_is_left_open_is_valid_and_hardly_wider() -> None:
     one = NoiseSum.of([Term(TENTH, 1, 300)])
     for level in (Fraction(1, 20), Fraction(1, 10**9), Fraction(1, 10**11), Fraction(1, 10**12)):

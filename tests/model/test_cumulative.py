@@ -17,7 +17,7 @@ import dpviz as dv
 from dpviz.errors import DpvizError
 from dpviz.exact import Decay
 from dpviz.fitting import running_shares
-from dpviz.fitting.noises import transform_of
+from dpviz.fitting.noises import Noises, transform_of
 from dpviz.fitting.running_shares import NoiseOfBins, RunningShares
 from dpviz.fitting.shares import FINE
 from dpviz.model.answers import Table
@@ -218,6 +218,22 @@ def test_one_bin_two_answers_together_and_parts_have_cumulative_shares() -> None
     assert len(table[3].paid) == 2
     parts = lesson.draw(domain, dv.Dense(1), by=dv.Domain.categories(["a", "b"], column="part"))
     assert isinstance(parts, Release) and len(parts.groups["a"].cumulative()) == 20
+
+
+def test_a_curve_of_two_answers_computes_the_moments_of_each_law_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums up to each of 80 bins and of the rest have 80 laws on either side; each takes four grids of thetas."""
+    asked, moments = [], Noises._log_moment
+
+    def counted(noises: Noises, theta: object) -> object:
+        asked.append(noises)
+        return moments(noises, theta)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Noises, "_log_moment", counted)
+    rate = Fraction(1, 97)  # of no other test, so that nothing of it is kept
+    lesson, bins = dv.teaching(pd.DataFrame({"x": range(80)}), seed=1), dv.Domain.integers(0, 79, column="x")
+    both = dv.combine(*(lesson.draw(bins, dv.Dense(rate)) for _ in range(2)))
+    assert len(both.cumulative()) == 80
+    assert 4 * 80 < len(asked) <= 2 * 4 * 80 + 40
 
 
 def test_cumulative_shares_are_saved_and_drawn_as_other_shares_are(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from dpviz.fitting.sums import NoiseSum, Quantile
 from dpviz.model import either
 from dpviz.model.either import LEAST, EitherError, area, steps
 from dpviz.model.linear import Ends, LinearError
+from dpviz.model.sum_errors import SumError
 
 HALF, NONE, WHOLE = Fraction(1, 2), Fraction(0), Fraction(1)
 LEVELS = [*(Fraction(1, number) for number in (2, 3, 4, 20, 40, 200, 12_345, 10**9, 10**60)), LEAST, LEAST / 2]
@@ -155,6 +156,38 @@ def test_ends_that_are_known_faster_are_no_nearer_and_of_one_staircase() -> None
         assert far is not None and all(end is not None and end.value <= one for end, one in zip(ends, far, strict=True))
     assert EitherError((NONE, NONE), (Fast(laws[0]), Shifted(laws[1])), (HALF, HALF)).far_ends(beta) is not None
     assert EitherError((NONE, NONE), (Shifted(laws[0]), Shifted(laws[1])), (HALF, HALF)).far_ends(beta) is None
+
+
+class OneByOne(SumError):
+    """A sum whose far ends are computed for each level by itself, and kept for nobody."""
+
+    def far_ends_at(self, betas: Sequence[Fraction]) -> list[tuple[float, float] | None]:
+        found: list[tuple[float, float] | None] = []
+        for beta in betas:
+            level = (beta - self.spare) / 2
+            ends = [float(side.chernoff(level)) for side in (self.over, self.under)] if level > 0 else []
+            found.append((ends[0], ends[1]) if ends else None)
+        return found
+
+
+def test_far_ends_of_many_levels_at_once_are_those_of_each_level_alone() -> None:
+    """Of 300 pairs of sums, clamped and not, some of which may be anything once in a while."""
+    rng = random.Random(3)
+
+    def sums() -> tuple[SumError, SumError]:
+        many, rate, clamped = rng.randrange(1, 200), Decay.exp(Fraction(1, rng.choice([2, 3, 9]))), rng.random() < 0.5
+        over, under = (NoiseSum.of([Term(rate, 1, many, positive)]) for positive in (clamped, False))
+        spare = rng.choice([NONE, NONE, Fraction(1, 10**5), Fraction(1, 2)])
+        return tuple(kind(over, under, not clamped, "a law", spare=spare) for kind in (SumError, OneByOne))  # type: ignore[return-value]
+
+    known = 0
+    for _ in range(300):
+        pairs, beta = [sums(), sums()], rng.choice([Fraction(1, 20), Fraction(1, 4_000)])
+        values = Fraction(rng.randrange(400)), Fraction(rng.randrange(400))
+        fast, slow = (EitherError(values, (pairs[0][at], pairs[1][at]), (HALF, HALF)).far_ends(beta) for at in (0, 1))
+        assert fast == slow
+        known += fast is not None
+    assert 200 < known < 300
 
 
 def test_an_answer_of_which_nothing_is_known_leaves_the_other_alone_at_the_first_step() -> None:
