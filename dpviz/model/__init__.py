@@ -11,7 +11,8 @@ A paid answer is asked further, free: `asking.py` (`release.sum`, `range`, `diff
 knows what may be asked, `marginals.py` which bins are the cells of a marginal; `linear.py` is a linear question,
 `sum_errors.py` the error of its value, `derived.py` the result (`words.py` writes its numbers). The shape says which
 points there are, the stored law how far their weighted sum may be off (`StoredLaw.linear`). `combination.py` is
-`dv.combine`. The shape turns labels that a page picks or types into points (`in_row`, `typed_point`, `row_operand`).
+`dv.combine`, `declared_next.py` what an entry says of a second answer. The shape turns labels that a page picks or
+types into points (`in_row`, `typed_point`, `row_operand`).
 `partition.py` is the parts of a question about each part; its answer has the shape `grouped`, its law
 (`laws/grouped.py`) is that of one part, and `Release.groups` makes a release of each.
 """

@@ -29,6 +29,7 @@ from dpviz.model.aggregate import UnitProfile
 from dpviz.model.answers import Answer
 from dpviz.model.asking import FINE, Subject, among_of, differences_of, shares_of, sums_of
 from dpviz.model.between import Enclosed, between
+from dpviz.model.declared_next import declares
 from dpviz.model.derived import Chance, Derived, DerivedTable, Paid, marked, told
 from dpviz.model.either import reach_of
 from dpviz.model.limited import Limited
@@ -49,7 +50,8 @@ WHOLE: Final = Fraction(1)
 NOTHING: Final = Query(())
 
 Order: TypeAlias = Literal["together", "counts first", "profile first"]
-"""Which of two answers may have been designed after a look at the other, by the entries that paid for them."""
+"""Which of two answers may have been designed after a look at the other, by the entries that paid for them. Together:
+neither, for they are of one entry, or the profile was declared with the counts."""
 
 AFTER: Final = "Bought one after the other: ends are wider than if both had been bought together."
 CHOSEN: Final = "The limit may have been chosen with the profile; the ends allow for that."
@@ -419,11 +421,16 @@ class ClosedCounts:
 
 def entry_order(counts: Any, profile: Any) -> Order:
     """The order in which two releases of one ledger were bought; "profile first", the safe one, where none is known."""
-    if counts.bought is not None and counts.profile == profile:
+    if _one_entry(counts, profile) or declares(counts, profile):
         return "together"
     known = [one.number for one in (counts, profile)]
     same = counts.kept_in is not None and counts.kept_in is profile.kept_in
     return "counts first" if same and None not in known and known[0] < known[1] else "profile first"
+
+
+def _one_entry(counts: Any, profile: Any) -> bool:
+    """Whether the profile was bought with the counts."""
+    return counts.bought is not None and counts.profile == profile
 
 
 def check_pair(counts: Any, profile: Any) -> None:
@@ -513,8 +520,8 @@ class Closed:
     `release.closed_by(profile)` makes it. It is free. With a limit of c bins, a user in j of K bins loses j - c of them
     where that is above 0, and in a set of s bins at most min(j - c, s). So the number asked of a set is at most the
     counted one and the sum of these weights over the users in j bins; for all bins it is their sum exactly. Both
-    answers bring noise of their own. Bought together, the law of the sum of both noises holds; bought one after the
-    other, the levels add up: half of each side's for the counts, half for the profile.
+    answers bring noise of their own. Bought together, or with the profile declared before, the law of the sum of both
+    noises holds; else the levels add up: half of each side's for the counts, half for the profile.
 
     Where the profile was bought first, or where nobody knows, the limit may have been chosen with it: then the
     profile's half is shared by all limits that could have been chosen.
@@ -547,7 +554,8 @@ class Closed:
     @property
     def paid(self) -> tuple[Paid, ...]:
         """The entries that paid: one where counts and profile were bought together."""
-        return (self._counts.paid,) if self._order == "together" else (self._counts.paid, self._profile.paid)
+        both = (self._counts.paid, self._profile.paid)
+        return both[:1] if _one_entry(self._counts, self._profile) else both
 
     @property
     def both_releases(self) -> tuple[Release, Release]:

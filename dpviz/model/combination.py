@@ -17,6 +17,7 @@ from dpviz.model.answers import Answer, Axis, Enclosed, Reading
 from dpviz.model.answers.values import plus
 from dpviz.model.asking import Subject, ask
 from dpviz.model.between import between
+from dpviz.model.declared_next import declares
 from dpviz.model.derived import Among, DerivedTable, Paid, marked, saved, seeds
 from dpviz.model.either import EitherError, reach_in_accord
 from dpviz.model.error import ErrorValue
@@ -53,7 +54,7 @@ Weighted: TypeAlias = "tuple[tuple[LinearError, LinearError], tuple[Fraction, Fr
 """The errors of two values and the weights of their mean."""
 
 APART: Final = "Bought one after the other: intervals hold whatever the second answer was chosen by."
-TOGETHER: Final = "Bought at once: intervals rest on the law of both noises."
+TOGETHER: Final = "Both fixed before either was drawn: intervals rest on the law of both noises."
 ASSUMED: Final = "Saved by an earlier dpviz: intervals hold where the second answer was not chosen by the first."
 
 
@@ -87,8 +88,9 @@ def combine(first: Release, second: Release) -> Combined:
 
     The second purchase may follow from the first answer, and a buyer who knows the truth may choose it so that
     intervals by the law of the mean miss: 11 in 100 of those for 95 in 100. So that law is taken only where the entries
-    of the ledger say that both answers were bought at once, as the two lines of a list (`session.batch`). Else a number
-    is rejected where the product of both p-values is small [1]_ [2]_. These intervals hold whatever was chosen, and are
+    of the ledger say that both answers were fixed before either was drawn: as the two lines of a list
+    (`session.batch`), or where the second was declared with the first (``session.release(..., then=...)``). Else a
+    number is rejected where the product of both p-values is small [1]_ [2]_. These hold whatever was chosen, and are
     on the mean 2 % wider for counts at equal epsilon, and up to 5 % for sums of many. They are about one second answer,
     whichever was bought: a choice among several that were seen, or between the first answer alone and both, is a choice
     after looking. `combined.order` says which form holds.
@@ -125,7 +127,8 @@ def in_order(first: Release, second: Release, order: Order) -> Combined:
 def order_of(first: Release, second: Release) -> Order:
     """Whether the entries of a ledger say that both answers were fixed before either was drawn."""
     same = first.kept_in is not None and first.kept_in is second.kept_in
-    return "together" if same and are_one_list(first, second) else "apart"
+    fixed = same and (are_one_list(first, second) or declares(first, second) or declares(second, first))
+    return "together" if fixed else "apart"
 
 
 def are_one_list(first: Release, second: Release) -> bool:
@@ -422,6 +425,9 @@ class Combined(OrderedAskable):
     def save(self, path: str | Path) -> Path:
         """Write both releases to one file that `dv.load_derived` reads and combines again.
 
+        Of a second answer that was declared with the first, no file can prove it: both are read as bought one after the
+        other. `session.releases` has them as they were bought.
+
         Parameters
         ----------
         path : str or Path
@@ -438,7 +444,9 @@ class Combined(OrderedAskable):
             If the name of the file promises another format, or the file cannot be written.
         """
         both = (self.first, self.second)
-        return saved(path, {"combined": [release.to_json() for release in both], "order": self.order})
+        listed = self.order != "together" or are_one_list(*both)
+        order = self.order if listed else "apart"  # a declaration stands in the ledger alone
+        return saved(path, {"combined": [release.to_json() for release in both], "order": order})
 
     @plain_arguments
     def chart(self, **options: Any) -> Any:

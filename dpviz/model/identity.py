@@ -18,10 +18,12 @@ def release_key(
     mode: Mode,
     key: str | None = None,
     profile: Mapping[str, Any] | None = None,
+    then: Mapping[str, Any] | None = None,
 ) -> str:
     """The idempotency key: equal keys give the stored answer, free, for ever.
 
     profile  the profile that is bought with the answer, as `bought_together.purchase_json` names it
+    then     the answer that is declared with it, with question, mechanism and mode
     """
     said: dict[str, Any] = {
         "question": question.to_json(),
@@ -30,5 +32,6 @@ def release_key(
         "mode": mode,
         "key": key,
         **({} if profile is None else {"over": dict(profile)}),
+        **({} if then is None else {"then": dict(then)}),
     }
     return sha256(canonical(said)).hexdigest()

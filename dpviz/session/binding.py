@@ -71,6 +71,44 @@ def bind_profile(source: Source, unit: Unit, counts: Bound, over: object) -> Bou
     return bound
 
 
+def bind_then(source: Source, unit: Unit, first: Bound, then: object) -> Bound | None:
+    """The answer that is declared with another one, bound: with a mechanism alone, to the same question within the same
+    limits; of counts that a limit cuts, a profile of the same users, too. None where none is asked for."""
+    if then is None:
+        return None
+    if first.max_items is not None or not first.question.aggregate.additive:
+        raise ParameterError.of(
+            first.mechanism.name,
+            "an answer is declared with counts or sums, for others are not combined",
+            "leave then= out, or take a mechanism of counts, such as dv.Dense or dv.Tree",
+        )
+    pair = _pair(then)
+    asked, mechanism = pair or (first.question, then)
+    _known(mechanism)
+    question, within = asked_of(unit if pair else first.unit, asked, None)
+    if question.aggregate.profiled is not None and first.question.aggregate.profiled is None:
+        from dpviz.model.closing import check_classes, check_closes
+
+        check_closes(first.question, first.limited, question, unit)
+        bound = bind(source, unit, question, cast("Mechanism", mechanism), None)
+        check_classes(bound.shape)
+        return bound
+    if question.to_json() != first.question.to_json() or within != first.unit:
+        raise ParameterError.of(
+            question.text if question.to_json() != first.question.to_json() else within.text,
+            "an answer is declared to the question of the first, about the same unit within the same limits",
+            'give the mechanism alone: then=dv.Dense(epsilon="1/4")',
+        )
+    bound = bind(source, within, question, cast("Mechanism", mechanism), None)
+    if bound.max_items is not None:
+        raise ParameterError.of(
+            bound.mechanism.name,
+            "which items are listed is no count, so a list is not combined with counts",
+            "declare a mechanism of counts, such as dv.Dense or dv.Tree",
+        )
+    return bound
+
+
 def _pair(over: object) -> tuple[object, object] | None:
     """The question and the mechanism of a profile, where both are given."""
     return (over[0], over[1]) if isinstance(over, tuple) and len(over) == 2 else None
@@ -83,6 +121,17 @@ def check_alone(over: object) -> None:
             "by= and over=",
             "a profile is bought with counts of declared bins, in all parts together",
             "leave over= out, or ask about one part by where=",
+        )
+
+
+def check_single(then: object, by: object, over: object) -> None:
+    """Refuse an answer that is declared with answers about parts, or with counts and their profile."""
+    besides = [name for name, given in (("by=", by), ("over=", over)) if given is not None]
+    if then is not None and besides:
+        raise ParameterError.of(
+            f"then= and {besides[0]}",
+            "one answer is declared with one other, to the same question about all rows",
+            f"leave then= out, or {besides[0]}",
         )
 
 

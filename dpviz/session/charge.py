@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 from weakref import WeakSet
 
 from dpviz.boundary import as_given
-from dpviz.errors import ParameterError, unwritable
+from dpviz.errors import BudgetExceeded, ParameterError, unwritable
 from dpviz.exact import text
 from dpviz.model.answers import Answer
 from dpviz.model.bought_together import price_of_both, purchase_json
@@ -24,6 +25,44 @@ from dpviz.session.running import Running
 from dpviz.session.stale import before_a_charge
 
 
+@dataclass(frozen=True)
+class DeclaredAnswer:
+    """An answer that is declared with the one before it, and paid for when it is drawn.
+
+    bound  its mechanism, bound to its question
+    mode   how it is run
+    key    the digest that it will be found under
+    """
+
+    bound: Bound
+    mode: Mode
+    key: str
+
+    def price(self, ledger: Ledger, first: str, conversion: accountant.Conversion | None) -> dict[str, Any]:
+        """The price, as its entry will say it. Refuses an answer that was drawn before the first one is.
+
+        first  the digest of the first one
+        """
+        found = None if ledger.find(first) is not None else ledger.find(self.key)
+        if found is not None:
+            raise ParameterError.of(
+                f"{self.bound.mechanism!r}, which is entry {found.number}",
+                "an answer is declared before it is drawn",
+                "give the first answer a key=, which the second one takes, too",
+            )
+        return price_json(self.bound.price, conversion)
+
+    @property
+    def purchased(self) -> dict[str, Any]:
+        """The answer as the key of the first one names it, without the revision of its mechanism."""
+        return {**purchase_json(self.bound.question, self.bound.mechanism), "mode": self.mode}
+
+    def to_json(self) -> dict[str, Any]:
+        """Question, mechanism and mode, as the entry of the answer will say them."""
+        mechanism = calibrated(self.bound.mechanism)
+        return {"question": self.bound.question.to_json(), "mechanism": mechanism, "mode": self.mode}
+
+
 class Charge:
     """The payment for a release: an entry of its own."""
 
@@ -37,9 +76,12 @@ class Charge:
         retry: bool,
         unit: Unit,
         profile: Bound | None = None,
+        then: DeclaredAnswer | None = None,
     ) -> None:
-        """profile  the profile that is bought with the answer"""
-        self.key, self._unit, self._profile = name, unit, profile
+        """profile  the profile that is bought with the answer
+        then     the answer that is declared with it
+        """
+        self.key, self._unit, self._profile, self._then = name, unit, profile, then
         self._price = bound.price if profile is None else price_of_both(bound, profile)
         self.value = text(payable(to_approx(self._price.loss)).epsilon)
         self.spent = f"ε {self.value} is spent"  # until the ledger says which filter is in force
@@ -54,12 +96,16 @@ class Charge:
 
     def pay(self, running: Running) -> PaymentOutcome:
         with before_a_charge():
-            body = self._body(conversion_of(self.ledger))
+            conversion = conversion_of(self.ledger)
+            body = self._body(conversion)
+            after_this = None if self._then is None else self._then.price(self.ledger, self.key, conversion)
 
         def admit(state: Mapping[str, str]) -> dict[str, str]:
             price = self._price
             self.spent = f"{accountant.cost_text(state, price.loss, price.zcdp_steps)} is spent"
             after = accountant.enter(state, body["price"])
+            if after_this is not None:
+                _check_fits(after, after_this)
             running.charging()
             return after
 
@@ -90,6 +136,8 @@ class Charge:
             profile = self._profile.mechanism
             bought = {"over": {**purchase_json(self._profile.question, profile), "mechanism": calibrated(profile)}}
             with_profile = ", with a profile"
+        if self._then is not None:
+            bought, with_profile = {"then": self._then.to_json()}, f", then {self._then.bound.mechanism!r}"
         return {
             "question": bound.question.to_json(),
             **other,
@@ -101,6 +149,24 @@ class Charge:
             "user_key": self.user_key,
             "price": price_json(self._price, conversion),
         }
+
+
+def _check_fits(after: Mapping[str, str], price: Mapping[str, Any]) -> None:
+    """Refuse a declared answer that does not fit into what the first one leaves."""
+    try:
+        accountant.enter(after, price)
+    except BudgetExceeded as beyond:
+        refused = beyond
+    else:
+        return
+    error = BudgetExceeded(
+        f"The answer that then= declares must fit beside the first. {refused}",
+        value=refused.value,
+        rule=refused.rule,
+        next_step=refused.next_step,
+    )
+    error.part, error.left = refused.part, refused.left
+    raise error
 
 
 def calibrated(mechanism: Mechanism) -> dict[str, Any]:

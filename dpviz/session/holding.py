@@ -21,6 +21,7 @@ from dpviz.errors import BudgetExceeded, DpvizError
 from dpviz.mechanisms import OPENINGS
 from dpviz.model import binary
 from dpviz.model.bought_together import price_of_both
+from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound
 from dpviz.model.opening import Use
 from dpviz.model.question import Question, canonical
@@ -156,6 +157,8 @@ def _answered(ledger: _Ledger, number: int, key: str, body: Mapping[str, Any], c
             return wrong
     if bound is None or profile is None:
         return ""
+    if "then" in body and key != _key_with_next(bound, body):
+        return "declares another answer than its key"
     answers = [(bound, said), *((one, said["profile"]) for one in profile)]
     if any(one.mechanism.revision != part["mechanism"].get("revision") for one, part in answers):
         return ""
@@ -173,6 +176,13 @@ def _purchased(profile: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     made = profile["mechanism"]
     return {"question": profile["question"], "mechanism": {"name": made["name"], "parameters": made["parameters"]}}
+
+
+def _key_with_next(bound: Bound, body: Mapping[str, Any]) -> str:
+    """The key of an entry that declares another answer."""
+    then = body["then"]
+    named = {**(_purchased(then) or {}), "mode": then["mode"]}
+    return release_key(bound.question, bound.unit, bound.mechanism, body["mode"], body["user_key"], then=named)
 
 
 def _profile_again(body: Mapping[str, Any], ledger: _Ledger) -> tuple[Bound, ...] | None:

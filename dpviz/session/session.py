@@ -40,15 +40,17 @@ from dpviz.session.binding import (
     asked_of,
     bind,
     bind_profile,
+    bind_then,
     bind_ways,
     check_alone,
     check_apart,
     check_askable,
     check_plain,
+    check_single,
     exact,
     mode_of,
 )
-from dpviz.session.charge import Charge, checked_key, checked_person, checked_reason
+from dpviz.session.charge import Charge, DeclaredAnswer, checked_key, checked_person, checked_reason
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
@@ -518,6 +520,7 @@ class Session(Custody):
         delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
+        then: object = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -546,6 +549,11 @@ class Session(Custody):
             Then `release.profile` is the profile, and `release.closed_by()` closes the ends that a limit on bins leaves
             open. A pair of a question and a mechanism chooses the profile; by default it has all numbers of bins as its
             classes, above 1,000 bins the one class over the limit.
+        then : Mechanism or tuple, optional
+            The mechanism of a second answer to this question, which is declared now and may be bought later, by
+            ``session.release(question, then)`` with the same `key`. So it was not chosen by the first, and intervals of
+            both rest on the law of both noises. A pair declares a profile of the same users: a question and its
+            mechanism. The second is charged when it is drawn; now it must fit into the budget beside the first.
         mode : {"exact", "strict"}, optional
             "exact" draws from the mechanism's law exactly; "strict" runs the finite-computer algorithm literally, for
             rational laws only. By default, the first that the mechanism has.
@@ -601,8 +609,9 @@ class Session(Custody):
         >>> folder.cleanup()
         """
         with nothing_charged():
+            check_single(then, by, over)
             bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
-            chosen, payment = self._order(bound, profile, mode, key, retry)
+            chosen, payment = self._order(bound, profile, mode, key, retry, then)
         return self._runner.result(bound, chosen, payment, profile)
 
     @plain_arguments
@@ -617,6 +626,7 @@ class Session(Custody):
         delta: Number | None = None,
         limits: Limits | None = None,
         over: object = None,
+        then: object = None,
         mode: Mode | None = None,
         key: str | None = None,
         retry: bool = False,
@@ -626,7 +636,7 @@ class Session(Custody):
 
         Parameters
         ----------
-        question, mechanism, where, by, way, delta, limits, over, mode, key, retry
+        question, mechanism, where, by, way, delta, limits, over, then, mode, key, retry
             As for `release`.
         watch : callable, optional
             A function of the handle, called whenever its progress changes.
@@ -649,8 +659,9 @@ class Session(Custody):
         charge stays; ``asyncio.shield(handle)`` lets the draw go on. A handle that is left behind goes on, too: the
         same call then returns the stored answer, free.
         """
+        check_single(then, by, over)
         bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
-        return self._runner.start(bound, *self._order(bound, profile, mode, key, retry), watch, profile)
+        return self._runner.start(bound, *self._order(bound, profile, mode, key, retry, then), watch, profile)
 
     def _purchase(
         self,
@@ -674,18 +685,41 @@ class Session(Custody):
         return self._way(self._ways(question, mechanism, where, by, way, limits, delta), mode, key), None
 
     def _order(
-        self, bound: Bound, profile: Bound | None, mode: Mode | None, key: str | None, retry: bool
+        self,
+        bound: Bound,
+        profile: Bound | None,
+        mode: Mode | None,
+        key: str | None,
+        retry: bool,
+        then: object = None,
     ) -> tuple[Mode, Charge]:
         """The way to run and the payment: every check of a release that needs no ledger."""
         chosen = mode_of(bound, mode)
         if profile is not None:
             mode_of(profile, chosen)
-        name = self._named(bound, chosen, key, profile)
-        return chosen, Charge(self._ledger, name, bound, chosen, key, retry, self._unit, profile)
+        declared = self._declared(bound, then, key)
+        name = self._named(bound, chosen, key, profile, declared)
+        return chosen, Charge(self._ledger, name, bound, chosen, key, retry, self._unit, profile, declared)
 
-    def _named(self, bound: Bound, mode: Mode, key: str | None, profile: Bound | None = None) -> str:
+    def _declared(self, first: Bound, then: object, key: str | None) -> DeclaredAnswer | None:
+        """The answer that is declared with another one."""
+        bound = bind_then(self._source, self._unit, first, then)
+        if bound is None:
+            return None
+        mode = mode_of(bound, None)
+        return DeclaredAnswer(bound, mode, self._named(bound, mode, key))
+
+    def _named(
+        self,
+        bound: Bound,
+        mode: Mode,
+        key: str | None,
+        profile: Bound | None = None,
+        then: DeclaredAnswer | None = None,
+    ) -> str:
         bought = None if profile is None else purchase_json(profile.question, profile.mechanism)
-        return release_key(bound.question, bound.unit, bound.mechanism, mode, checked_key(key), bought)
+        named = None if then is None else then.purchased
+        return release_key(bound.question, bound.unit, bound.mechanism, mode, checked_key(key), bought, named)
 
     def _way(self, found: Ways, mode: Mode | None, key: str | None) -> Bound:
         """The way of an entry that is there under this key, where one is; else the one that errs least. So the call

@@ -201,6 +201,7 @@ WIDE = dv.Domain.integers(0, 2**40, column="visits")
 KEYS = dv.Domain.keys(column="user")
 USERS = dv.Domain.categories(["a", "b", "c"], column="user")
 FLAG = dv.Domain.integers(0, 1, column="flag")
+TOP = dv.TopK(k=1, kbar=2, epsilon="1/2", delta="1e-6")
 
 WITHIN = dv.Question.of(BINS).limited(dv.Limits(max_bins=4))
 
@@ -220,6 +221,13 @@ def counted_within(desk: Desk) -> dv.Release:
 
 def bought_within(desk: Desk, mechanism: Any = None, **asked: Any) -> dv.Release:
     return users_of_two(desk).release(BINS, mechanism or dv.Dense("1/2"), over=dv.Dense("1/4"), **asked)
+
+
+def declared_late(desk: Desk, **asked: Any) -> Any:
+    session = desk.new()
+    session.release(BINS, dv.Dense("1/4"))
+    session.release(BINS, dv.Dense("1/2"), then=dv.Dense("1/4"), **asked)
+    return dv.combine(session.releases[2], session.release(BINS, dv.Dense("1/4"), **asked))
 
 
 def closed_within(desk: Desk, bins: dv.Domain, *, max_bins: int = 2, counts: Any = BINS, **asked: Any) -> Any:
@@ -438,6 +446,36 @@ ADVICE: list[tuple[str, str, Call, Call]] = [
         "take a mechanism of counts",
         lambda desk: bought_within(desk, mechanism=dv.TopK(k=1, kbar=2, epsilon="1/2", delta="1e-6")),
         lambda desk: bought_within(desk),
+    ),
+    (
+        "then= and over=",
+        "leave then= out, or over=",
+        lambda desk: bought_within(desk, then=dv.Dense("1/4")),
+        lambda desk: users_of_two(desk).release(BINS, dv.Dense("1/2"), then=dv.Dense("1/4")),
+    ),
+    (
+        'Dense(epsilon="0.25"), which is entry 1',
+        "give the first answer a key=, which the second one takes, too",
+        lambda desk: declared_late(desk),
+        lambda desk: declared_late(desk, key="spring"),
+    ),
+    (
+        "flag, 2 bins",
+        'then=dv.Dense(epsilon="1/4")',
+        lambda desk: desk.session.release(BINS, dv.Dense("1/2"), then=(FLAG, dv.Dense("1/4"))),
+        lambda desk: desk.session.release(BINS, dv.Dense("1/2"), then=dv.Dense(epsilon="1/4")),
+    ),
+    (
+        "TopK",
+        "take a mechanism of counts",
+        lambda desk: desk.session.release(BINS, TOP, then=dv.Dense("1/4")),
+        lambda desk: desk.session.release(BINS, dv.Tree("1/2"), then=dv.Dense("1/4")),
+    ),
+    (
+        "TopK",
+        "declare a mechanism of counts",
+        lambda desk: desk.session.release(BINS, dv.Dense("1/2"), then=TOP),
+        lambda desk: desk.session.release(BINS, dv.Dense("1/2"), then=dv.Tree("1/4")),
     ),
     (
         "a plan of counts and a profile",
