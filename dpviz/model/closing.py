@@ -10,6 +10,12 @@ been designed, or bought, after a look at the earlier one. Its noise is independ
 given the past. The end of the earlier one is a single event where it is the counts; where it is the profile, the limit
 may have been chosen with it, so its end holds for every limit that could have been chosen, by a share of the level for
 each.
+
+Where the mechanism of the counts was declared with the profile, their noise has a known law for each limit c, fixed
+before the profile was drawn. Let X_c be that noise, all of them independent of each other and of the profile's noise:
+to draw X_c once c is chosen is to have drawn all of them before and to look at one. By the law of both noises an end at
+limit c misses on an event A_c of X_c and the profile's noise. The end that is read misses on a part of the union of all
+A_c, by whatever c is chosen, so for the sum of their chances at most: a share of the level for each.
 """
 
 from __future__ import annotations
@@ -49,11 +55,13 @@ HALF: Final = Fraction(1, 2)
 WHOLE: Final = Fraction(1)
 NOTHING: Final = Query(())
 
-Order: TypeAlias = Literal["together", "counts first", "profile first"]
+Order: TypeAlias = Literal["together", "counts first", "profile first", "declared"]
 """Which of two answers may have been designed after a look at the other, by the entries that paid for them. Together:
-neither, for they are of one entry, or the profile was declared with the counts."""
+neither, for they are of one entry, or the profile was declared with the counts. Declared: the counts were declared with
+the profile, so nothing but their limit was chosen with it."""
 
 AFTER: Final = "Bought one after the other: ends are wider than if both had been bought together."
+DECLARED: Final = "The counts were declared with the profile, so the law of both noises holds for each limit."
 CHOSEN: Final = "The limit may have been chosen with the profile; the ends allow for that."
 
 
@@ -195,6 +203,8 @@ class ClosedCounts:
     @property
     def choices(self) -> int:
         """How many limits could have been chosen with the profile; 1 where none was, or one class is all there is."""
+        if self.order == "declared":
+            return self.size - 1
         return 1 if self.order != "profile first" or self.over is not None else self.size - 1
 
     @property
@@ -202,7 +212,7 @@ class ClosedCounts:
         """The facts that a reader of the ends must know, as sentences."""
         unit = self.counts.reading.unit
         limit = self.counts.reading.limited.limit
-        order = () if self.order == "together" else (AFTER,)
+        order = {"together": (), "declared": (DECLARED,)}.get(self.order, (AFTER,))
         chosen = () if self.choices == 1 else (CHOSEN,)
         return (f"{limit} Upper ends include {unit.nouns} over the limit, by a profile.", *order, *chosen)
 
@@ -246,7 +256,7 @@ class ClosedCounts:
         """The error of such a sum by the law of both noises, where they were bought together; None where it is not
         known, or the design of one may depend on the noise of the other."""
         one, other = self.errors(counts, classes)
-        if self.order == "together" and isinstance(one, SumError) and isinstance(other, SumError):
+        if self.order in ("together", "declared") and isinstance(one, SumError) and isinstance(other, SumError):
             return one.plus(other, WHOLE, WHOLE)
         return None
 
@@ -259,7 +269,7 @@ class ClosedCounts:
             return reach_of(other, level / self.choices, side)
         both = self.both(counts, classes)
         if both is not None:
-            return reach_of(both, level, side)
+            return reach_of(both, level / self.choices, side)
         return _sum(reach_of(one, level * HALF, side), reach_of(other, level * HALF / self.choices, side))
 
     def end(self, counts: Query, classes: Query, side: int, level: Fraction) -> Fraction | None:
@@ -275,7 +285,7 @@ class ClosedCounts:
         if found is None:
             return None
         rule = f"{self.rule(counts, classes)}{f', times {number:,} pairs' if number > 1 else ''}"
-        return Chance(Enclosed(NONE, min(WHOLE, number * found[1])), "bound", rule)
+        return Chance(Enclosed(NONE, min(WHOLE, number * self.choices * found[1])), "bound", rule)
 
     def low_end(self, counts: Query, classes: Query, level: Fraction) -> Fraction | None:
         """The lower end where the classes are a loss, which is not below 0, whatever the profile says of it."""
@@ -291,9 +301,9 @@ class ClosedCounts:
         if not classes.parts:
             return one
         rules = " and ".join(dict.fromkeys((one, other)))
-        if self.both(counts, classes) is not None:
-            return f"the law of the sum of both noises: {rules}"
         share = "" if self.choices == 1 else f", for each of {self.choices:,} limits"
+        if self.both(counts, classes) is not None:
+            return f"the law of the sum of both noises: {rules}{share}"
         return f"levels of counts and profile added up: {rules}{share}"
 
     # ------------------------------------------------------------ sums
@@ -390,12 +400,13 @@ class ClosedCounts:
         value, bias = self.estimate(*both), self._bias(*both)
         low, high = self.low_end(*both, level), self.end(*both, 1, level)
         exact = self.both(*both)
-        return ClosedEnds(*_whole(low, high), self.rule(*both), value, bias, exact is not None and exact.exact)
+        least = exact is not None and exact.exact and self.choices == 1
+        return ClosedEnds(*_whole(low, high), self.rule(*both), value, bias, least)
 
     def _bias(self, counts: Query, classes: Query) -> Bias:
         """The mean error of such a sum of both."""
         words = [one.bias.words for one in self.errors(counts, classes) if one.bias != UNBIASED]
-        words += [CHOSEN_BIAS] if self.order == "profile first" else []
+        words += [CHOSEN_BIAS] if self.order in ("profile first", "declared") else []
         words += [LATER_BIAS] if self.order == "counts first" and self.over is None else []
         return Bias("; ".join(dict.fromkeys(words))) if words else UNBIASED
 
@@ -423,6 +434,8 @@ def entry_order(counts: Any, profile: Any) -> Order:
     """The order in which two releases of one ledger were bought; "profile first", the safe one, where none is known."""
     if _one_entry(counts, profile) or declares(counts, profile):
         return "together"
+    if declares(profile, counts):
+        return "declared"
     known = [one.number for one in (counts, profile)]
     same = counts.kept_in is not None and counts.kept_in is profile.kept_in
     return "counts first" if same and None not in known and known[0] < known[1] else "profile first"
@@ -524,7 +537,8 @@ class Closed:
     noises holds; else the levels add up: half of each side's for the counts, half for the profile.
 
     Where the profile was bought first, or where nobody knows, the limit may have been chosen with it: then the
-    profile's half is shared by all limits that could have been chosen.
+    profile's half is shared by all limits that could have been chosen. Where the counts were declared with the profile,
+    nothing but the limit was, and the law of both noises holds at a share of the level for each limit.
 
     Examples
     --------

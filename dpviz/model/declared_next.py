@@ -10,6 +10,10 @@ A key has one answer for good, so there is one second answer, and not the best o
 mechanism with another key, or with a purchase besides, are not the declared one. An entry of a larger number was
 charged later, and its answer drawn later still.
 
+Counts that are declared with a profile are declared without their limit, which may be chosen with the profile. They are
+read at a share of the level for each limit (`closing.py` has the proof); there may be counts at several limits, of one
+key each, for the shares hold for all of them at once.
+
 Each of the two is charged by itself, when it is drawn. The filter of the budget is valid for prices that depend on
 answers, so it holds for one that is fixed; and a price that is paid in advance for an answer that nobody draws buys
 nothing. The second price is checked beside the first before anything is charged, and not reserved.

@@ -12,6 +12,7 @@ from dpviz.boundary import as_given
 from dpviz.errors import DpvizError, ParameterError, short
 from dpviz.exact import Number, probability
 from dpviz.mechanisms import REGISTRY, ways
+from dpviz.model.aggregate import UnitProfile
 from dpviz.model.answers.capabilities import LinearQueries
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -73,7 +74,8 @@ def bind_profile(source: Source, unit: Unit, counts: Bound, over: object) -> Bou
 
 def bind_then(source: Source, unit: Unit, first: Bound, then: object) -> Bound | None:
     """The answer that is declared with another one, bound: with a mechanism alone, to the same question within the same
-    limits; of counts that a limit cuts, a profile of the same users, too. None where none is asked for."""
+    limits. Of counts that a limit cuts a profile of the same users may be declared, too, and with a profile the counts
+    that it is about, whose limit is chosen later. None where none is asked for."""
     if then is None:
         return None
     if first.max_items is not None or not first.question.aggregate.additive:
@@ -82,11 +84,13 @@ def bind_then(source: Source, unit: Unit, first: Bound, then: object) -> Bound |
             "an answer is declared with counts or sums, for others are not combined",
             "leave then= out, or take a mechanism of counts, such as dv.Dense or dv.Tree",
         )
-    pair = _pair(then)
+    profiled, pair = first.question.aggregate.profiled, _pair(then)
     asked, mechanism = pair or (first.question, then)
     _known(mechanism)
+    if profiled is not None and pair is None:
+        return _counts_of(source, unit, first, cast("Mechanism", mechanism))
     question, within = asked_of(unit if pair else first.unit, asked, None)
-    if question.aggregate.profiled is not None and first.question.aggregate.profiled is None:
+    if question.aggregate.profiled is not None and profiled is None:
         from dpviz.model.closing import check_classes, check_closes
 
         check_closes(first.question, first.limited, question, unit)
@@ -104,6 +108,29 @@ def bind_then(source: Source, unit: Unit, first: Bound, then: object) -> Bound |
         raise ParameterError.of(
             bound.mechanism.name,
             "which items are listed is no count, so a list is not combined with counts",
+            "declare a mechanism of counts, such as dv.Dense or dv.Tree",
+        )
+    return bound
+
+
+def _counts_of(source: Source, unit: Unit, profile: Bound, mechanism: Mechanism) -> Bound:
+    """The counts that are declared with a profile: of its bins, with its filter, within a limit that it may choose."""
+    from dpviz.model.closing import check_classes
+
+    made, classes = cast(UnitProfile, profile.question.aggregate), profile.question.domain.size
+    check_classes(profile.shape)
+    if not made.profiled.declared or classes != made.profiled.size:
+        raise ParameterError.of(
+            profile.question.text,
+            "counts are declared with a profile of all numbers of bins, by which any limit may be chosen",
+            "leave most= and over= out, or leave then= out and release the counts later",
+        )
+    asked = Question.of(made.profiled, dict(profile.question.where))
+    bound = bind(source, unit, asked, mechanism, None)
+    if bound.max_items is not None or bound.shape.bins_behind is LinearQueries.bins_behind:
+        raise ParameterError.of(
+            mechanism.name,
+            "a profile closes the ends of counts that add up",
             "declare a mechanism of counts, such as dv.Dense or dv.Tree",
         )
     return bound

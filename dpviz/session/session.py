@@ -553,7 +553,9 @@ class Session(Custody):
             The mechanism of a second answer to this question, which is declared now and may be bought later, by
             ``session.release(question, then)`` with the same `key`. So it was not chosen by the first, and intervals of
             both rest on the law of both noises. A pair declares a profile of the same users: a question and its
-            mechanism. The second is charged when it is drawn; now it must fit into the budget beside the first.
+            mechanism. Beside the question of a profile it is the mechanism of the counts that it is about, the limit of
+            which is chosen later, by ``limits=``. The second is charged when it is drawn; now it must fit into the
+            budget beside the first.
         mode : {"exact", "strict"}, optional
             "exact" draws from the mechanism's law exactly; "strict" runs the finite-computer algorithm literally, for
             rational laws only. By default, the first that the mechanism has.

@@ -94,7 +94,7 @@ def test_every_weight_of_a_class_is_the_most_or_the_least_that_one_user_adds(kep
 # ---------------------------------------------------------------- the margins, exactly
 
 
-@pytest.mark.parametrize("order", ["together", "counts first", "profile first"])
+@pytest.mark.parametrize("order", ["together", "counts first", "profile first", "declared"])
 def test_a_margin_misses_no_oftener_than_its_level_by_the_exact_law(order: Order) -> None:
     """For sums with weights of both signs, in eighths. Bought together no smaller margin holds; without the noise of
     the profile, or at the whole level for each of both, it would miss too often."""
@@ -145,7 +145,7 @@ def test_the_later_answer_may_follow_the_noise_of_the_earlier_and_the_convolutio
 def test_all_ratios_beyond_an_end_are_rejected_too() -> None:
     """What lets a search end anywhere: each ratio of a fine grid below a lower end, or above an upper one, is rejected
     at the whole level."""
-    for seed, order in enumerate(("together", "counts first", "profile first")):
+    for seed, order in enumerate(("together", "counts first", "profile first", "declared")):
         ends = drawn(stays(500, 4), 4, 2, order, seed, clamp=seed == 1)  # type: ignore[arg-type]
         first, rest = Query.of((range(1), 1)), Query.of((range(1, 4), 1))
         tested = 0

@@ -4,6 +4,7 @@ also for somebody who chooses the limit by the profile, and by seeded draws with
 from __future__ import annotations
 
 import itertools
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -184,7 +185,7 @@ def test_the_total_of_what_was_bought_together_is_estimated_by_both_with_the_lea
     assert abs((value - found.low) - (found.high - value)) < 1
 
 
-@pytest.mark.parametrize("order", ["together", "counts first", "profile first"])
+@pytest.mark.parametrize("order", ["together", "counts first", "profile first", "declared"])
 @pytest.mark.parametrize("over", [False, True])
 def test_each_user_adds_its_number_of_bins_to_the_total_whether_a_class_holds_it_or_not(over: bool, order: Any) -> None:
     """By the definition: w times the bins that count, and the weight of the class of the user, if there is one. Users
@@ -244,10 +245,12 @@ def test_a_limit_that_is_chosen_by_the_profile_is_allowed_for_and_the_convolutio
     noise = geometric(0.1, most)
     second, third = np.meshgrid(np.arange(-most, most + 1), np.arange(-most, most + 1), indexing="ij")
     chance = np.outer(noise, noise)
-    margins, least, tails = {}, {}, {}
+    margins, declared, least, tails = {}, {}, {}, {}
     for kept in (1, 2):
         counts, made, ends = closed(frame, 3, kept)
         margins[kept] = margin(counts, made, ends, 1) // EIGHTHS
+        by_law = ClosedCounts(counts.asking, made.asking, "declared")
+        declared[kept] = margin(counts, made, by_law, 1) // EIGHTHS
         own = geometric(0.9 / kept, most)
         laws = [own, *([noise, noise] if kept == 1 else [noise])]
         least[kept] = next(q for q in range(1000) if above(laws, q) <= 0.025)
@@ -262,6 +265,51 @@ def test_a_limit_that_is_chosen_by_the_profile_is_allowed_for_and_the_convolutio
 
     assert missed(margins) <= 0.025
     assert missed(least) > 0.025, "the convolution would pass"
+    assert missed(declared) <= 0.025 and all(least[kept] < declared[kept] < margins[kept] for kept in (1, 2))
+    between = {kept: (least[kept] + declared[kept]) // 2 for kept in (1, 2)}
+    assert missed(between) > missed(declared)
+
+
+def test_the_page_says_how_much_less_noise_an_upper_end_of_declared_counts_has() -> None:
+    """For one of 12 months, at each limit; by the margins of both forms."""
+    gains: dict[str, list[Fraction]] = {"1/10": [], "1/2": []}
+    month = Query.of((range(1), 1))
+    for share, found in gains.items():
+        for kept in range(1, 12):
+            lesson = dv.teaching(stays(60, 12), 1, Unit("user", max_bins=kept))
+            counts = lesson.draw(months(12), dv.Dense(1 - Fraction(share), clamp=False))
+            made = lesson.draw(PROFILE(months(12)), dv.Dense(share, clamp=False))
+            reaches = []
+            for order in ("declared", "profile first"):
+                ends = ClosedCounts(counts.asking, made.asking, order)  # type: ignore[arg-type]
+                reach = ends.reach(month, ends.loss(1)[1], 1, Fraction(1, 40))
+                assert reach is not None
+                reaches.append(reach)
+            found.append(1 - reaches[0] / reaches[1])
+    assert [round(100 * of(gains["1/10"])) for of in (min, max)] == [10, 29]  # type: ignore[operator]
+    assert [at for at, gain in enumerate(gains["1/2"], 1) if gain > 0] == [1, 2, 3, 4, 5]
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "profile.md").read_text(encoding="utf-8")
+    assert re.search(r"10\s+to\s+29\s+%\s+less", text) and re.search(r"limits\s+up\s+to\s+5\s+alone", text)
+
+
+@pytest.mark.parametrize("bins", [3, 4])
+def test_a_total_of_declared_counts_holds_whatever_limit_the_profile_chooses(bins: int) -> None:
+    """The total is a sum of both noises with weights of its own for each limit; a chooser who sees the profile takes
+    the limit whose end it misses most. At the level of one limit that misses too often for one of the limits."""
+    frame = stays(3000, bins)
+    level, single = Fraction(1, 40), []
+    for kept in range(1, bins):
+        _, _, ends = closed(frame, bins, kept, order="declared")
+        found = ends.total(Query.of((range(bins), 1)))
+        assert found is not None and ends.choices == bins - 1
+        both = ends.both(*found)
+        assert both is not None and both.exact
+        reach, twin = ends.reach(*found, 1, level), both.ends(2 * level)[1]
+        assert reach is not None and twin is not None and reach > twin.value
+        share = both.under.above(reach)[1]
+        assert share <= level / ends.choices < both.under.above(reach - both.under.step)[0]
+        single.append((share, both.under.above(twin.value)[0]))
+    assert sum(share for share, _ in single) <= level < sum(chance for _, chance in single)
 
 
 # ---------------------------------------------------------------- with real bounding

@@ -12,6 +12,7 @@ import pytest
 
 import dpviz as dv
 from dpviz.errors import BudgetExceeded, DpvizError, LedgerCorrupt
+from dpviz.model.closing import CHOSEN, DECLARED
 from dpviz.model.declared_next import declares
 from dpviz.model.derived import Derived
 from dpviz.model.identity import release_key
@@ -27,7 +28,7 @@ MONTHS = dv.Domain.integers(1, 12, column="month")
 PROFILE = Question.contribution_profile(MONTHS)
 UNIT = dv.Unit("user", noun="aircraft", max_bins=3)
 FIRST, THEN, TREE = dv.Dense("1/2", clamp=False), dv.Dense("1/4", clamp=False), dv.Tree("1/2")
-OVER = dv.Dense("1/10", clamp=False)
+OVER, COUNTS = dv.Dense("1/10", clamp=False), dv.Dense("9/10", clamp=False)
 
 
 def session(path: Path, epsilon: Any = 20, **budget: Any) -> Session:
@@ -129,6 +130,44 @@ def test_a_profile_that_is_declared_with_counts_closes_ends_by_the_law_of_both(t
     assert held.ledger.verify()
 
 
+def test_counts_that_are_declared_with_a_profile_take_any_limit_and_are_read_by_the_law_of_both(tmp_path: Path) -> None:
+    held = session(tmp_path)
+    profile = held.release(PROFILE, OVER, then=COUNTS)
+    chosen = held.plan(MONTHS, COUNTS).suggest_limit(profile).limit
+    assert held.remaining.epsilon == 20 - Fraction(1, 10)
+    plain = held.release(MONTHS, COUNTS, key="of its own", limits=dv.Limits(max_bins=6))
+    month, every = Query.of((range(1), 1)), Query.of((range(12), 1))
+    for limit in {2, 6, min(chosen, 11)}:
+        counts = held.release(MONTHS, COUNTS, limits=dv.Limits(max_bins=limit))
+        assert declares(profile, counts) and not declares(counts, profile)
+        closed = counts.closed_by(profile)
+        assert DECLARED in closed.remarks and CHOSEN in closed.remarks and [one.number for one in closed.paid][1] == 1
+        ends, level = closed._ends(""), Fraction(1, 40)
+        law = ends.both(month, ends.loss(1)[1])
+        assert ends.order == "declared" and ends.choices == 11 and law is not None
+        assert ends.reach(month, ends.loss(1)[1], 1, level) == law.under.upper(level / 11).value
+        if limit == 6:
+            apart = plain.closed_by(profile)._ends("")
+            assert apart.order == "profile first" and apart.both(month, apart.loss(1)[1]) is None
+            for query, lost in ((month, ends.loss(1)[1]), ends.total(every) or (every, every)):
+                wide = apart.total(every) if query is not month else (month, apart.loss(1)[1])
+                assert wide is not None
+                reaches = ends.reach(query, lost, 1, level), apart.reach(*wide, 1, level)
+                assert reaches[0] < reaches[1]  # type: ignore[operator]
+    assert held.ledger.verify()
+
+
+def test_a_p_value_of_declared_counts_is_multiplied_by_the_limits_that_could_have_been_chosen(tmp_path: Path) -> None:
+    held = session(tmp_path)
+    profile, counts = held.release(PROFILE, OVER, then=COUNTS), held.release(MONTHS, COUNTS)
+    ends = counts.closed_by(profile)._ends("")
+    query = Query.of((range(1), 1000))  # so far above 0 that its chance is below 1 / 11
+    found, law = ends.chance(query, Query(()), 1), ends.both(query, Query(()))
+    assert law is not None and found is not None
+    told = law.at_least(ends.estimate(query, Query(())).low)
+    assert told is not None and found.value.high == min(Fraction(1), 11 * told[1])
+
+
 def test_keys_without_a_declaration_have_not_moved_and_each_declaration_has_its_own(tmp_path: Path) -> None:
     held = session(tmp_path)
     plain, declared = held.release(MONTHS, FIRST), held.release(MONTHS, FIRST, then=THEN)
@@ -189,6 +228,13 @@ def test_what_cannot_be_declared_is_refused_before_a_charge(tmp_path: Path) -> N
             lambda: held.release(MONTHS, FIRST, then=(Question.contribution_profile(MONTHS, over=4), OVER)),
             "limit of 3",
         ),
+        (
+            lambda: held.release(Question.contribution_profile(MONTHS, over=3), OVER, then=COUNTS),
+            "all numbers of bins",
+        ),
+        (lambda: held.release(Question.contribution_profile(MONTHS, most=6), OVER, then=COUNTS), "all numbers of bins"),
+        (lambda: held.release(PROFILE, OVER, then=top), "counts that add up"),
+        (lambda: held.release(PROFILE, dv.Sorted("1/10"), then=COUNTS), "keeps classes apart"),
         (lambda: dv.teaching(FRAME, 1, UNIT).draw(MONTHS, FIRST, then=THEN), "takes no then"),  # type: ignore[call-overload]
         (lambda: held.release(MONTHS, FIRST, then=dv.Dense(20)), "declares must fit beside the first"),
     ]
