@@ -37,7 +37,7 @@ class DpvizError(Rendered, Exception):
     """
 
     def __init__(self, message: str, *, value: str = "", rule: str = "", next_step: str = "") -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.value = value
         self.rule = rule
         self.next_step = next_step
@@ -88,6 +88,10 @@ class ExactnessError(ParameterError):
 
 class DomainError(ParameterError):
     """A declared domain is empty, reversed, overlapping, or taken from the data."""
+
+
+class NoSuchBin(DomainError, IndexError):
+    """A bin is named by a place that its domain does not have."""
 
 
 class UnitError(ParameterError):
@@ -280,10 +284,15 @@ def short(value: object, limit: int = 80) -> str:
         text = value if type(value) is str else repr(value) if public else name_of(kind)
     except ValueError:  # an integer with more digits than Python writes
         text = "a number that is too long to show"
-    text = " ".join(text.split())
+    text = printable(" ".join(text.split()))
     if not text:
         return "an empty text"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """A text with each half of a surrogate pair as it is typed: no stream takes it otherwise."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def unwritable(text: str) -> bool:

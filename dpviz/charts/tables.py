@@ -5,10 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast
 
-from dpviz.boundary import plain_arguments
+from dpviz.boundary import kind_of, plain_arguments
 from dpviz.charts.picture import heading, promise
 from dpviz.charts.words import capital, escape, known, often, shown, spread
+from dpviz.errors import Forbidden
 from dpviz.exact import Number, probability
+from dpviz.kinds import is_a
 from dpviz.model.answers.reading import Among, BinGrid
 from dpviz.model.answers.values import listed
 from dpviz.model.limited import WITHIN
@@ -34,9 +36,11 @@ def of_release(release: Release) -> str:
 
     Raises
     ------
-    UnknownArgument
-        If the release is left out.
+    Forbidden
+        If it is no release.
     """
+    if not is_a(release, Release):
+        raise Forbidden.of(f"a {kind_of(release)}", "a table is written of a Release", "write session.releases[1]")
     return table(release, most=SHORT)
 
 

@@ -57,7 +57,7 @@ class PureOrNot(Parameters):
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        return super().fitted(question) | suggested_delta(question)
+        return super().fitted(question) | suggested_delta(Question.of(question))
 
 
 def loss_of(epsilon: Fraction, delta: Fraction | None) -> Loss:

@@ -116,7 +116,8 @@ class SampleCategory(Parameters):
 
     @classmethod
     def fitted(cls, question: Question) -> dict[str, str]:
-        return {"draws": "one"} if question.domain.declared and question.bins > MOST_LABELS else {}
+        question, usual = Question.of(question), super().fitted(question)
+        return {"draws": "one"} if question.domain.declared and question.bins > MOST_LABELS else usual
 
     def bind(self, question: Question, unit: Unit) -> SampleCategoryBound:
         """Fix the noise.

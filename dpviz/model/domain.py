@@ -19,7 +19,7 @@ from math import prod
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from dpviz.boundary import Hidden, as_given, kind_of, plain_arguments, protect_module
-from dpviz.errors import DomainError, DpvizError, ParameterError, short, unwritable
+from dpviz.errors import DomainError, DpvizError, NoSuchBin, ParameterError, unwritable
 from dpviz.exact import NUMBER_LIKE, Number, counted, rational, text, unwritten, writable
 from dpviz.kinds import name_of
 from dpviz.model import times
@@ -922,7 +922,13 @@ class IntegerDomain(_OneColumn):
         raise DomainError.of(text(number), f"a label must be one of {self.text}", step)
 
     def run(self, labels: range) -> range | None:
-        if not labels or labels.step != 1 or labels[0] < self.low or labels[-1] > self.high:
+        if (
+            type(labels) is not range
+            or not labels
+            or labels.step != 1
+            or labels[0] < self.low
+            or labels[-1] > self.high
+        ):
             return None
         first = self.underflow - self.low
         return range(first + labels.start, first + labels.stop)
@@ -1216,7 +1222,7 @@ class CategoryDomain(_OneColumn):
 
     def label(self, index: int) -> str:
         if not 0 <= index < self.size:
-            raise IndexError(short(index))
+            raise no_bin(index)
         if index < len(self.values):
             return self.values[index]
         return self._beside[index - len(self.values)]
@@ -1288,7 +1294,7 @@ class KeyDomain(_OneColumn):
         return "unknown keys"
 
     def label(self, index: int) -> str:
-        raise IndexError(short(index))
+        raise no_bin(index)
 
     @plain_arguments
     def index(self, label: object) -> int:
@@ -1423,7 +1429,7 @@ class ProductDomain(Domain):
 
     def label(self, index: int) -> str:
         if not self.declared or not 0 <= index < self.size:
-            raise IndexError(short(index))
+            raise no_bin(index)
         return BETWEEN.join(self._labels(index, self.axes))
 
     def _labels(self, index: int, axes: Sequence[Domain], *, brief: bool = False) -> list[str]:
@@ -1472,7 +1478,7 @@ class ProductDomain(Domain):
             return tuple(self._labels(point, self.axes, brief=brief))
         found = self.unkeyed(point)
         if found is None:
-            raise IndexError(short(point))
+            raise no_bin(point)
         place, keys = found
         known = [axis for axis in self.axes if axis.declared]
         labels, names = iter(self._labels(place, known, brief=brief)), iter(keys)
@@ -1709,10 +1715,17 @@ def _beside(domain: IntegerDomain | IntervalDomain, label: object) -> int | None
     return next((place for place in places if domain.label(place) == label), None)
 
 
+def no_bin(place: object) -> DpvizError:
+    """The refusal of a place that a domain does not have."""
+    return NoSuchBin.of(
+        as_given(place), "a bin is named by its place, from 0 to domain.size - 1", "write domain.label(0)"
+    )
+
+
 def _label(domain: IntegerDomain | IntervalDomain | TimeDomain, index: int, inner: str, under: str, over: str) -> str:
     """The label of an ordered domain's bin: under, the inner ones, over, missing, malformed."""
     if not 0 <= index < domain.size:
-        raise IndexError(short(index))
+        raise no_bin(index)
     place = index - domain.underflow
     if place < 0:
         return under

@@ -22,9 +22,10 @@ from dataclasses import Field as DataclassField
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeAlias, TypeVar, dataclass_transform, get_args
 
-from dpviz.boundary import one_word, plain_arguments, protect_module, single_arguments
+from dpviz.boundary import as_given, one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import ParameterError
 from dpviz.exact import LONGEST, Number, positive, probability, text, typed, whole
+from dpviz.kinds import is_a
 from dpviz.model.goals import Goal
 from dpviz.model.mechanism import Choice, Premise
 from dpviz.model.question import Question
@@ -434,6 +435,8 @@ class Parameters(ParameterFacts):
         ParameterError
             If a name is unknown or a text cannot be read.
         """
+        if not is_a(parameters, dict):
+            raise ParameterError.of(as_given(parameters), "parameters are a dict of texts", 'write {"epsilon": "1/2"}')
         if unknown := sorted(set(parameters) - set(cls._declared)):
             rule = f"{cls.name} takes {', '.join(cls._declared)}"
             raise ParameterError.of(unknown[0], rule, meant(unknown[0], cls._declared, "leave it out"))
@@ -503,6 +506,7 @@ class Parameters(ParameterFacts):
         ParameterError
             If the defaults of the mechanism cannot be read.
         """
+        question = Question.of(question)
         if not question.domain.declared:
             return {}
         usual = cls.from_parameters({"epsilon": "1"}).parameters()
@@ -567,7 +571,7 @@ class Parameters(ParameterFacts):
         ParameterError
             If a default of the mechanism cannot be read.
         """
-        found = []
+        question, found = Question.of(question), []
         for name, one in self._declared.items():
             value = getattr(self, name)
             of_bins = one.premise.startswith("at most {value} {bins}") and question.domain.declared

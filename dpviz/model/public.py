@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import as_given, protect_module
 from dpviz.errors import ParameterError
-from dpviz.model.domain import Domain
+from dpviz.model.domain import Domain, is_domain
 
 BADGE = "public data · not a release"
 
@@ -53,6 +53,9 @@ class PublicTable:
     badge: str = BADGE
 
     def __post_init__(self) -> None:
+        if not is_domain(self.domain) or not self.domain.declared:
+            rule, advice = "public counts are those of declared bins", "declare them with dv.Domain.integers(...)"
+            raise ParameterError.of(as_given(self.domain), rule, advice)
         object.__setattr__(self, "counts", whole_counts(self.counts))
         if len(self.counts) != self.domain.size:
             raise ParameterError.of(
@@ -151,9 +154,13 @@ class PublicTop:
 
         Raises
         ------
-        UnknownArgument
-            If the table is left out.
+        ParameterError
+            If it is no table.
         """
+        if type(table) is not PublicTable:
+            raise ParameterError.of(
+                as_given(table), "a ranking is made of a PublicTable", "write dv.teaching(...).table(question)"
+            )
         order = np.argsort(-table.counts, kind="stable")
         shown = [index for index in order.tolist() if table.counts[index] > 0]
         return cls(

@@ -30,7 +30,7 @@ from dpviz.model.partition import MOST_PARTS, Partition
 from dpviz.model.words import told
 from dpviz.names import NamedClass
 from dpviz.privacy.limits import Limits, checked_limits
-from dpviz.privacy.unit import Unit
+from dpviz.privacy.unit import Unit, known_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ class Question(metaclass=NamedClass):
             raise ParameterError.of(
                 as_given(self.domain), "a question must be a Domain", "make one with dv.Domain.integers(...)"
             )
+        if self.by is not None and type(self.by) not in (Partition, NamedParts):
+            raise ParameterError.of(as_given(self.by), "by= names disjoint parts", "write by=dv.Partition(domain)")
         if not is_aggregate(self.aggregate):
             raise ParameterError.of(
                 as_given(self.aggregate), "a question counts, sums or asks for records", "use dv.Question.sum(...)"
@@ -659,8 +661,8 @@ class Question(metaclass=NamedClass):
 
         Raises
         ------
-        UnknownArgument
-            If an argument is left out.
+        UnitError
+            If the unit is no Unit.
 
         Examples
         --------
@@ -668,6 +670,7 @@ class Question(metaclass=NamedClass):
         >>> Question(months).nouns(Unit()), Question.sum("paid_hours", by=months, low=0, high=9, step=1).nouns(Unit())
         ('rows', 'paid hours')
         """
+        known_unit(unit)
         return self.aggregate.nouns(unit.counted_nouns if self.aggregate.counts else unit.nouns)
 
     def sentence(self, unit: Unit) -> str:
@@ -685,9 +688,10 @@ class Question(metaclass=NamedClass):
 
         Raises
         ------
-        UnknownArgument
-            If an argument is left out.
+        UnitError
+            If the unit is no Unit.
         """
+        known_unit(unit)
         nouns = unit.counted_nouns if self.aggregate.counts else unit.nouns
         return self._of_each(self.aggregate.sentence(self.domain, nouns, self.where_text))
 
@@ -713,15 +717,15 @@ class Question(metaclass=NamedClass):
 
         Raises
         ------
-        UnknownArgument
-            If an argument is left out.
+        UnitError
+            If the unit is no Unit.
 
         Examples
         --------
         >>> Question(Domain.integers(0, 40, column="visits")).title(Unit(noun="person-year"), "sorted")
         'Visits per person-year, sorted'
         """
-        parts = (self.aggregate.title(self.domain, unit), which, self.where_text, self.each_text)
+        parts = (self.aggregate.title(self.domain, known_unit(unit)), which, self.where_text, self.each_text)
         return ", ".join(filter(None, parts))
 
     def ranked_sentence(self, unit: Unit, max_items: int) -> str:
@@ -741,9 +745,10 @@ class Question(metaclass=NamedClass):
 
         Raises
         ------
-        UnknownArgument
-            If an argument is left out.
+        UnitError
+            If the unit is no Unit.
         """
+        known_unit(unit)
         among = f" {self.where_text}" if self.where_text else ""
         items = self.domain.items
         known = f", out of {self.domain.choices}" if self.domain.declared else f"; no list of all {items} is needed"
@@ -771,12 +776,12 @@ class Question(metaclass=NamedClass):
 
         Raises
         ------
-        UnknownArgument
-            If an argument is left out.
+        UnitError
+            If the unit is no Unit.
         """
         column = self.domain.columns_text.replace("_", " ")
         places = " ".join(filter(None, ("top" if ordered else "up to", f"{max_items:,}", among)))
-        heading = f"{column[:1].upper()}{column[1:]}, {places} by {unit.counted_nouns}"
+        heading = f"{column[:1].upper()}{column[1:]}, {places} by {known_unit(unit).counted_nouns}"
         return ", ".join(filter(None, (heading, self.where_text, self.each_text)))
 
     @property

@@ -22,6 +22,7 @@ from dpviz import files
 from dpviz.boundary import kind_of, one_word, plain_arguments, protect_module, single_arguments
 from dpviz.errors import DomainError, ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability, text
+from dpviz.kinds import bases
 from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Enclosed, Intervals, Listing, Reading
 from dpviz.model.answers.reading import Among, Values
@@ -38,7 +39,7 @@ from dpviz.model.spreadsheet import table
 from dpviz.model.terms import DOUBT, NOBODY, SESSION, TEACHING, UNCHECKED, Terms, Used, price_json
 from dpviz.noise.bits import SystemBits, TeachingBits
 from dpviz.privacy.guarantee import Guarantee
-from dpviz.privacy.unit import Unit
+from dpviz.privacy.unit import Unit, known_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,9 +199,11 @@ class Release(OrderedAskable):
 
         Raises
         ------
-        UnknownArgument
-            If the ledger is left out.
+        ParameterError
+            If it is no ledger.
         """
+        if not any("charge" in vars(kind) for kind in bases(type(ledger))):
+            raise ParameterError.of(kind_of(ledger), "a release is found in a ledger", "write session.releases[1]")
         object.__setattr__(self, "_ledger", weakref.ref(ledger))
         return self.confirmed()
 
@@ -521,10 +524,10 @@ class Release(OrderedAskable):
 
         Raises
         ------
-        UnknownArgument
-            If the unit is left out.
+        UnitError
+            If the unit is no Unit.
         """
-        if unit.facts == self.unit.facts:
+        if known_unit(unit).facts == self.unit.facts:
             return self
         terms = replace(self.terms, unit=self.unit.with_facts(**unit.facts))
         again = self._about(terms, self.answer)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from dpviz.boundary import protect_module, single_arguments
+from dpviz.boundary import as_given, protect_module, single_arguments
 from dpviz.errors import UnitError, unwritable
 from dpviz.exact import whole
 from dpviz.privacy.limits import Limits, checked_limits, read_limit
@@ -413,6 +413,13 @@ class Unit:
         if self.max_records is not None:  # as it was written before there was such a limit: an answer is known by it
             written["max_records"] = self.max_records
         return written
+
+
+def known_unit(given: object) -> Unit:
+    """The unit that was given as one. Raises UnitError for anything else."""
+    if type(given) is not Unit:
+        raise UnitError.of(as_given(given), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+    return given
 
 
 def plural_of(number: int, noun: str) -> str:

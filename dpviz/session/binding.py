@@ -162,8 +162,14 @@ def check_single(then: object, by: object, over: object) -> None:
         )
 
 
-def check_apart(delta: object) -> None:
-    """Refuse a delta of several answers beside a question that has one."""
+def check_apart(delta: object, way: object) -> None:
+    """Refuse what is said of several answers beside a question that has one."""
+    if way is not None:
+        raise ParameterError.of(
+            as_given(way),
+            "way= says how the price of a question about each part is shared out",
+            "give by=, or leave way out",
+        )
     if delta is not None:
         raise ParameterError.of(
             "delta=",

@@ -25,7 +25,7 @@ from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.limits import Limits
-from dpviz.privacy.unit import Unit
+from dpviz.privacy.unit import Unit, known_unit
 from dpviz.session.accountant import SYMBOLS, Budget, Remaining
 from dpviz.session.stale import stale
 
@@ -146,10 +146,10 @@ class Plan:
 
         Raises
         ------
-        UnknownArgument
-            If the unit is left out.
+        UnitError
+            If the unit is no Unit.
         """
-        limits = self.bound.unit.limits.besides(unit.limits)
+        limits = self.bound.unit.limits.besides(known_unit(unit).limits)
         named = limits.given and self.bound.question.aggregate.profiled is None
         return replace(self, within=limits) if named else self
 

@@ -33,7 +33,7 @@ from dpviz.model.statistic import Column
 from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
 from dpviz.privacy.limits import Limits
-from dpviz.privacy.unit import Unit
+from dpviz.privacy.unit import Unit, known_unit
 from dpviz.session import accountant, arithmetic, choosing, holding, probing
 from dpviz.session.accountant import Budget, Remaining
 from dpviz.session.binding import (
@@ -168,8 +168,7 @@ class Session(Custody):
             rule = "data of your own needs a Python of sixty-four bits: mechanisms are tested on no other"
             step = "run dpviz on a computer, or draw from public data with dv.teaching"
             raise ParameterError.of("a Python of thirty-two bits, as in a browser", rule, step)
-        if type(unit) is not Unit:
-            raise UnitError.of(as_given(unit), "unit must be a Unit", 'write dv.Unit("row", noun="person-year")')
+        known_unit(unit)
         if type(budget) is not Budget:
             raise ParameterError.of(as_given(budget), "budget must be a Budget", 'write dv.Budget(epsilon="2")')
         if existing is not None and not isinstance(existing, bool):
@@ -468,14 +467,14 @@ class Session(Custody):
         remaining, asof = self.known()
         if mechanism is None:
             check_plain(by, way, over)
-            check_apart(delta)
+            check_apart(delta, way)
             asked, unit = asked_of(self._unit, question, where, limits)
             bound, reasons = choosing.chosen(
                 asked, unit, remaining, lambda made: self._bind(question, made, where, limits)
             )
             plan = Plan(bound, remaining.total, remaining, asof, reasons=reasons)
         elif by is None:
-            check_apart(delta)
+            check_apart(delta, way)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self._unit, bound, over)
             plan = Plan(bound, remaining.total, remaining, asof, profile=profile)
@@ -680,7 +679,7 @@ class Session(Custody):
     ) -> tuple[Bound, Bound | None]:
         """The mechanism of a release, and that of a profile that is bought with it."""
         if by is None:
-            check_apart(delta)
+            check_apart(delta, way)
             bound = self._bind(question, mechanism, where, limits)
             return bound, bind_profile(self._source, self._unit, bound, over)
         check_alone(over)

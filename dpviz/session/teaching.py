@@ -36,6 +36,9 @@ from dpviz.session.seeded_draws import SeededDraws
 LARGEST_TABLE: Final = 2_000_000
 """Of more bins than this a page is shown no true counts."""
 
+MOST_TIMES: Final = 100_000
+"""Draws of one call, at most."""
+
 LARGEST_RANKING: Final = 50
 """The number of largest true counts that are shown of undeclared keys."""
 
@@ -138,7 +141,7 @@ class Teaching(Custody):
             If the mechanism does not answer this question, or an argument is outside its range.
         """
         if by is None:
-            check_apart(delta)
+            check_apart(delta, way)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self.unit, bound, over)
             plan = Plan(bound, verbs=self.charter.verbs, profile=profile)
@@ -256,7 +259,7 @@ class Teaching(Custody):
                 "a teaching draw has no key, for nothing is paid or stored: each call draws anew",
                 "leave key out; to see the same draw again, start dv.teaching with the same seed",
             )
-        many = None if times is None else whole(times, "times")
+        many = None if times is None else whole(times, "times", most=MOST_TIMES)
         bound, profile, chosen = self._order(question, mechanism, where, mode, by, way, limits, over, delta)
         with self._starting:
             self._refuse_a_second()
@@ -294,7 +297,7 @@ class Teaching(Custody):
         bound: Bound
         profile = None
         if by is None:
-            check_apart(delta)
+            check_apart(delta, way)
             bound = self._bind(question, mechanism, where, limits)
             profile = bind_profile(self._source, self.unit, bound, over)
         else:
@@ -377,6 +380,7 @@ class Teaching(Custody):
         SchemaError
             If the question does not fit the columns of the data.
         """
+        question = Question.of(question)
         if not question.aggregate.counts or question.by is not None:
             return None
         if question.domain.declared:
