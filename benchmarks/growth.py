@@ -25,11 +25,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import duckdb
 import numpy as np
-import pandas as pd
 
 import dpviz as dv
 from benchmarks.measured import Measured, interleave, most_memory, ms, wall
@@ -37,6 +36,9 @@ from dpviz.engines.queries import by_rows_alone
 from dpviz.model.domain import Domain
 from dpviz.model.question import Question
 from dpviz.session.session import Session
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BUILD: Final = Path(__file__).parents[1] / "build" / "growth"
 SIZES: Final = (10**5, 10**6, 10**7, 10**8)
@@ -180,6 +182,8 @@ def measured(size: int, name: str, rounds: int = ROUNDS, who: str = "") -> dict[
 
 def in_pandas(rows: int) -> list[Measured]:
     """The first release of a column in a new session, later ones, and the same with users bounded."""
+    import pandas as pd
+
     draws = np.random.default_rng(1)
     item = np.array([f"item {number}" for number in range(FRAME_KEYS)], dtype=object)
     frame = pd.DataFrame(

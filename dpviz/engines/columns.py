@@ -21,7 +21,8 @@ import numpy as np
 
 from dpviz.engines.arrow_types import FARTHEST
 from dpviz.engines.equal_widths import EqualWidths, tried_on
-from dpviz.engines.reading import (
+from dpviz.engines.steps import SumScale
+from dpviz.engines.values import (
     ENDLESS,
     EXACT,
     NARROW,
@@ -35,7 +36,6 @@ from dpviz.engines.reading import (
     over,
     under,
 )
-from dpviz.engines.steps import SumScale
 from dpviz.engines.written import AROUND, LONGEST, PLAIN, Marks
 from dpviz.model import times
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, TimeDomain

@@ -16,7 +16,7 @@ from typing import Any, Final
 import ibis
 
 from dpviz.engines.columns import WIDE, ColumnExpressions, alone, matched, number, search, whole
-from dpviz.engines.reading import NONE, as_written, missing, over, under
+from dpviz.engines.values import NONE, as_written, missing, over, under
 from dpviz.errors import DomainError
 from dpviz.exact import text
 from dpviz.model.aggregate import Sum

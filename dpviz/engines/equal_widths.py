@@ -22,7 +22,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.engines.reading import EXACT
+from dpviz.engines.values import EXACT
 
 FEWEST: Final = 4
 """Fewer intervals are found as fast by comparing with their edges."""

@@ -11,7 +11,8 @@ import pyarrow  # type: ignore[import-untyped]
 
 from dpviz.engines.arrow_types import days
 from dpviz.engines.pandas_source import as_held, inferred, is_flag
-from dpviz.engines.reading import NONE, Plain, label_of, read, read_written
+from dpviz.engines.reading import read, read_written
+from dpviz.engines.values import NONE, Plain, label_of
 from dpviz.engines.written import LONGEST, Format
 from dpviz.errors import unwritable
 

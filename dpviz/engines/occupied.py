@@ -12,10 +12,11 @@ import pyarrow.compute  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from dpviz.boundary import Hidden, Unstored, protect_module, withhold_errors
+from dpviz.engines.arrow_numbers import as_flags, as_places, numbers_of
 from dpviz.engines.checked import LARGEST, all_possible, counted, counts_of
 from dpviz.engines.queries import Engine, Piece, each
-from dpviz.engines.reading import WIDE
 from dpviz.engines.text_order import text_order
+from dpviz.engines.values import WIDE
 from dpviz.errors import ReleaseFailed
 from dpviz.model.domain import Domain, ProductDomain
 from dpviz.model.lines import BREAK, Labels, Lines
@@ -84,23 +85,23 @@ class TextBatch(Batch):
     __slots__ = ()
 
     def labels(self, chosen: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        return _objects(self._labels if chosen is None else self._labels.filter(pyarrow.array(chosen)))
+        return _objects(self._labels if chosen is None else self._labels.filter(as_flags(chosen)))
 
     def chosen(self, chosen: NDArray[np.bool_], counts: NDArray[np.int64]) -> TextBatch:
-        return TextBatch(self._labels.filter(pyarrow.array(chosen)), counts)
+        return TextBatch(self._labels.filter(as_flags(chosen)), counts)
 
     @classmethod
     def in_order(cls, batches: list[Self]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """They become texts of Python's once they are in order: so they lie in memory as they will be read."""
         column, order, counts = _ordered(batches)
-        return _objects(column.take(order)), counts
+        return _objects(column.take(as_places(order))), counts
 
     @classmethod
     def to_show(cls, batches: list[Self]) -> tuple[Labels, NDArray[np.int64]]:
         """Of many keys Python makes no texts before somebody reads them."""
         column, order, counts = _ordered(batches)
         if not len(column) or pyarrow.compute.any(pyarrow.compute.match_substring(column, BREAK)).as_py():
-            return tuple(column.take(order).to_pylist()), counts
+            return tuple(column.take(as_places(order)).to_pylist()), counts
         return Lines(_written(column, order)), counts
 
 
@@ -124,18 +125,24 @@ def _written(column: Any, order: NDArray[np.int64]) -> NDArray[np.uint8]:
     lines = np.empty(size + len(column), dtype=np.uint8)
     at = 0
     for first in range(0, len(order), PIECE):
-        texts = column.take(order[first : first + PIECE])
-        one_list = pyarrow.LargeListArray.from_arrays(pyarrow.array([0, len(texts)], pyarrow.int64()), texts)
-        joined = pyarrow.compute.binary_join(one_list, pyarrow.scalar(BREAK, pyarrow.large_string()))
-        piece = np.frombuffer(joined[0].as_buffer(), np.uint8)
+        texts = column.take(as_places(order[first : first + PIECE]))
+        piece = _broken(texts)
         lines[at : at + len(piece)] = piece
         at += len(piece)
-        if first + PIECE < len(order):
-            lines[at] = ord(BREAK)
-            at += 1
     if len(order) > PIECE:  # a short answer leaves little, and looking for it takes time in a large process
         _give_back()
-    return lines[:at]
+    return lines[: max(at - 1, 0)]
+
+
+def _broken(texts: Any) -> NDArray[np.uint8]:
+    """The bytes of a column of large strings, a line's end after each."""
+    ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    held = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    is_text = np.ones(len(held) + len(texts), dtype=np.bool_)
+    is_text[ends[1:] - ends[0] + np.arange(len(texts))] = False
+    lines = np.full(len(is_text), ord(BREAK), dtype=np.uint8)
+    lines[is_text] = held
+    return lines
 
 
 def _give_back() -> None:
@@ -207,8 +214,7 @@ def _whole_numbers(column: Any) -> NDArray[Any] | None:
     """A column of whole numbers of at most 64 bits, none of them missing; else None."""
     if not pyarrow.types.is_integer(column.type) or column.null_count:
         return None
-    numbers: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    return numbers
+    return numbers_of(column)
 
 
 def _wide_numbers(column: Any) -> NDArray[Any] | None:

@@ -21,9 +21,10 @@ from dpviz.engines.bounding import (
     sum_rows,
     sum_users,
 )
-from dpviz.engines.reading import NONE, WIDE, Bins, ColumnReading, Located, read, read_written
+from dpviz.engines.reading import Bins, ColumnReading, Located, read, read_written
 from dpviz.engines.schema import MOST_BINS, Declared, Schema, called, declared, formats_of
 from dpviz.engines.steps import SumScale, steps_of
+from dpviz.engines.values import NONE, WIDE
 from dpviz.engines.written import PLAIN
 from dpviz.errors import ParameterError
 from dpviz.kinds import is_a

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from dpviz.boundary import as_given, kind_of
 from dpviz.engines.parquet_types import COARSE
-from dpviz.engines.reading import as_written
+from dpviz.engines.values import as_written
 from dpviz.engines.written import PLAIN, Format, Marks, format_of
 from dpviz.errors import DomainError, ParameterError, SchemaError, short
 from dpviz.model.domain import CategoryDomain, IntegerDomain, IntervalDomain, KeyDomain, TimeDomain

@@ -10,6 +10,7 @@ import pyarrow.compute  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from dpviz.boundary import protect_module
+from dpviz.engines.arrow_numbers import as_places, numbers_of
 
 WORD: Final = 8
 """Bytes that are compared at once."""
@@ -34,12 +35,12 @@ def text_order(column: Any) -> NDArray[np.int64] | None:
     tied = np.flatnonzero(np.concatenate([[False], equal]) | np.concatenate([equal, [False]]))
     if not len(tied):
         return order
-    texts = column.take(order[tied])
+    texts = column.take(as_places(order[tied]))
     within = pyarrow.compute.sort_indices(texts)
     texts = texts.take(within)
     if pyarrow.compute.any(pyarrow.compute.equal(texts[1:], texts[:-1])).as_py():
         return None
-    order[tied] = order[tied][within.to_numpy()]
+    order[tied] = order[tied][numbers_of(within)]
     return order
 
 

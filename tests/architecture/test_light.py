@@ -231,3 +231,31 @@ def test_the_package_alone_loads_no_numbers_and_no_mechanism() -> None:
     heavy = '{"numpy", "gmpy2", "dpviz.mechanisms"}'
     alone = run(f"print(sorted({heavy} & set(sys.modules)))\ndv.Dense\nprint(sorted({heavy} & set(sys.modules)))")
     assert alone.stdout.splitlines() == ["[]", "['dpviz.mechanisms', 'gmpy2', 'numpy']"], alone.stderr
+
+
+FROM_DUCKDB = """
+import sys, tempfile, duckdb
+connection = duckdb.connect()
+connection.execute("CREATE TABLE t AS SELECT 'i' || range % 7 AS k, range % 4 AS x, range AS who FROM range(9000)")
+users = dv.Unit("who", max_bins=1)
+with tempfile.TemporaryDirectory() as folder:
+    for unit in (dv.Unit("row"), users):
+        source = dv.sources.duckdb(connection, "t")
+        session = dv.Session(source, unit, dv.Budget(20, "1/2"), f"{folder}/{unit.is_row}.ledger")
+        keys, bins = dv.Domain.keys(column="k"), dv.Domain.integers(0, 3, column="x")
+        for question, mechanism in (
+            (keys, dv.Stability("1", "1e-6")), (keys, dv.TopK(2, 5, "1", "1e-6")),
+            (bins, dv.Dense("1")), (bins, dv.Tree("1")), (bins, dv.PureSparse("1", cap=1)),
+        ):
+            session.plan(question, mechanism)
+            session.release(question, mechanism)
+    print(session.releases and sorted({"pandas", "pyarrow"} & set(sys.modules)))
+"""
+
+
+def test_a_session_on_duckdb_loads_no_pandas() -> None:
+    """It takes about 30 MB and a while. Arrow loads it by itself for conversions of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import dpviz as dv" + FROM_DUCKDB], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["['pyarrow']"], done.stderr

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpviz.engines import as_source, equal_widths, sources
 from dpviz.engines.equal_widths import EqualWidths, sides
 from dpviz.engines.ibis_source import IbisSource
-from dpviz.engines.reading import least
+from dpviz.engines.values import least
 from dpviz.errors import SchemaError
 from dpviz.model.domain import Domain, IntervalDomain
 from dpviz.model.question import Question

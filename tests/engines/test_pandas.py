@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dpviz import datasets
 from dpviz.engines import as_source
 from dpviz.engines.pandas_source import PandasSource
-from dpviz.engines.reading import holds, least, printed
+from dpviz.engines.values import holds, least, printed
 from dpviz.errors import ParameterError, SchemaError
 from dpviz.model.domain import Domain
 from dpviz.model.question import Between, Question
