@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -141,3 +142,15 @@ def test_a_lock_that_a_role_may_not_take_is_refused_like_any_other_right_that_it
             connection.execute(f"GRANT EXECUTE ON FUNCTION {LOCKS} TO PUBLIC")
     spend(ledger, "b")
     assert ledger.account["spent"] == "2"
+
+
+def test_a_long_answer_is_no_parameter_of_a_statement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite copies a parameter, and the driver keeps the copy; a trace shows each statement with its parameters."""
+    during = asked_of_a_file(monkeypatch)
+    ledger = opened(tmp_path / "long.ledger")
+    longest = {}
+    for size in (2**20, 2**20 + 1):
+        number = ledger.charge(key(str(size)), BODY, admit).number
+        longest[size] = max(map(len, during(partial(ledger.finish, number, b"\xff" * size))))
+        assert ledger.answer(number) == b"\xff" * size
+    assert longest[2**20] > 2**20 > 10_000 > longest[2**20 + 1]

@@ -128,7 +128,7 @@ def test_a_key_is_a_digest(ledger: Ledger, bad: str) -> None:
     assert ledger.entries() == []
 
 
-@pytest.mark.parametrize("size", [0, 10, 64 * 1024, 64 * 1024 + 1, 1_000_000])
+@pytest.mark.parametrize("size", [0, 10, 64 * 1024, 64 * 1024 + 1, 2**20, 2**20 + 1, 3_000_001])
 @pytest.mark.parametrize("text", [True, False])
 def test_an_answer_comes_back_byte_for_byte_whatever_its_size(location: Location, size: int, text: bool) -> None:
     answer = (b"a\x00\xc3\xa9" * size)[: size // 4 * 4] + b"z" * (size % 4) if text else b"\xff" * size + b"\xfe"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
 from dpviz.session.ledger.chain import broken
+from dpviz.session.ledger.statements import SQLITE
 from dpviz.session.ledger.tables import blob
 
 INLINE = 64 * 1024
@@ -16,6 +18,11 @@ INLINE = 64 * 1024
 ADD = blob.insert()
 """The answer is a parameter of this statement, never a part of it: SQLAlchemy keeps statements that it compiled, with
 the values in them."""
+
+
+PIECE: Final = 1 << 20
+"""Bytes of a long answer that are handed to SQLite at once. As a parameter it would be copied whole, and the copy would
+stay with the statement, which Python's driver keeps, until its next use."""
 
 
 def put(connection: Connection, answer: bytes) -> dict[str, object]:
@@ -27,8 +34,21 @@ def put(connection: Connection, answer: bytes) -> dict[str, object]:
             pass
     name = hashlib.sha256(answer).hexdigest()
     if connection.execute(select(blob.c.hash).where(blob.c.hash == name)).first() is None:
-        connection.execute(ADD, {"hash": name, "content": answer})
+        if connection.dialect.name == SQLITE and len(answer) > PIECE:
+            _put_in_pieces(connection.connection.driver_connection, name, answer)
+        else:
+            connection.execute(ADD, {"hash": name, "content": answer})
     return {"blob": name, "size": len(answer)}
+
+
+def _put_in_pieces(driver: Any, name: str, answer: bytes) -> None:
+    """Write a long answer into room that was made for it, in the transaction that is open."""
+    place = driver.execute(
+        f"INSERT INTO {blob.name} (hash, content) VALUES (?, zeroblob(?))", (name, len(answer))
+    ).lastrowid
+    with driver.blobopen(blob.name, blob.c.content.name, place) as room:
+        for first in range(0, len(answer), PIECE):
+            room.write(memoryview(answer)[first : first + PIECE])
 
 
 def get(connection: Connection, said: Mapping[str, object]) -> bytes:
