@@ -25,7 +25,7 @@ from dpviz.exact import Number, probability, text
 from dpviz.kinds import bases
 from dpviz.model import binary
 from dpviz.model.answers import Answer, Axis, Enclosed, Intervals, Listing, Reading
-from dpviz.model.answers.reading import Among, Values
+from dpviz.model.answers.reading import Among, Base64, Values
 from dpviz.model.answers.values import listed, value_columns
 from dpviz.model.asking import Subject
 from dpviz.model.derived import Paid, marked, told
@@ -975,8 +975,12 @@ class Release(OrderedAskable):
         """
         if isinstance(self.written, bytes):
             return checked(self.written)
-        if self.written is not None:
-            return {**self.written, "answer": self.answer.to_json()}
+        return self._with_answer(self.answer.to_json())
+
+    def _with_answer(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """Every part as texts, beside the answer that is given."""
+        if self.written is not None and not isinstance(self.written, bytes):
+            return {**self.written, "answer": answer}
         return {
             "format": FORMAT,
             "version": VERSION if self._with_profile else WITHOUT_PROFILE,
@@ -989,7 +993,7 @@ class Release(OrderedAskable):
             "mode": self.mode,
             "randomness": self.randomness,
             "teaching": self.teaching,
-            "answer": self.answer.to_json(),
+            "answer": answer,
             **({} if self.bought is None else {"profile": self.bought.to_json(self.terms.price)}),
             **({} if self.entry_price is None else {"together": price_json(self.entry_price)}),
         }
@@ -1004,7 +1008,7 @@ class Release(OrderedAskable):
         """
         if isinstance(self.written, bytes):
             return self.written
-        return with_checksum(self.to_json())
+        return with_checksum(self._with_answer(self.answer.held_json()))
 
     def to_binary(self) -> bytes:
         """Return the saved form with the columns of the answer as they lie in memory; see docs/formats.md.
@@ -1114,12 +1118,12 @@ class PaidAnswer:
 def with_checksum(body: Mapping[str, Any]) -> bytes:
     """The JSON of a release as it is saved: `canonical({"release": body, "sha256": digest})`. Long arrays are put into
     it as they are, a piece at a time, for they take long to write and much memory."""
-    long: list[str] = []
+    long: list[str | Base64] = []
     parts = _filled(canonical(_shortened(body, long)), long)
     saved, digest = BytesIO(), sha256()
     saved.write(BEFORE)
-    for part in [canonical(body)] if parts is None else parts:
-        for piece in _pieces(part, 0, len(part)):
+    for part in [canonical(_with_texts_of_arrays(body))] if parts is None else parts:
+        for piece in part.pieces() if isinstance(part, Base64) else _pieces(part, 0, len(part)):
             digest.update(piece)
             saved.write(piece)
     saved.write(b"".join([BETWEEN, digest.hexdigest().encode(), AFTER]))
@@ -1241,11 +1245,14 @@ PLAIN: Final = (string.ascii_letters + string.digits + "+/=").encode()
 """The characters of base64, which JSON writes as they are."""
 
 
-def _shortened(value: object, long: list[str]) -> object:
-    """The same with a hole for each long plain text, in the order of their keys. Lists stay as they are."""
+def _shortened(value: object, long: list[str | Base64]) -> object:
+    """The same with a hole for each array and each long plain text, by the order of their keys. Lists stay as they
+    are."""
     if isinstance(value, dict):
         return {key: _shortened(value[key], long) for key in sorted(value)}
-    if isinstance(value, str) and len(value) > LONG and value.isascii() and _plain(value):
+    if isinstance(value, Base64) or (
+        isinstance(value, str) and len(value) > LONG and value.isascii() and _plain(value)
+    ):
         long.append(value)
         return HOLE
     return value
@@ -1268,13 +1275,20 @@ def _with_texts(value: object, texts: Iterator[memoryview], views: bool, view: b
     return text if view else str(text, "ascii")
 
 
-def _filled(short: bytes, long: Sequence[str]) -> list[bytes | str] | None:
+def _with_texts_of_arrays(value: object) -> Any:
+    """The same with the text of each array, as JSON has it."""
+    if isinstance(value, dict):
+        return {key: _with_texts_of_arrays(one) for key, one in value.items()}
+    return str(value) if isinstance(value, Base64) else value
+
+
+def _filled(short: bytes, long: Sequence[str | Base64]) -> list[bytes | str | Base64] | None:
     """Text that `canonical` wrote with holes, in parts: what lies between the holes, and the long texts in their place.
     None where a text has the sign of a hole in it."""
     between = short.split(canonical(HOLE)[1:-1])
     if len(between) != len(long) + 1:
         return None
-    parts: list[bytes | str] = [between[0]]
+    parts: list[bytes | str | Base64] = [between[0]]
     for one, after in zip(long, between[1:], strict=True):
         parts += [one, after]
     return parts

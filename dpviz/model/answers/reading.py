@@ -211,6 +211,11 @@ class Packed:
         """The header, and each array as its type, its shape and its bytes in base64."""
         return {**self.header, "arrays": {name: _array_json(array) for name, array in sorted(self.arrays.items())}}
 
+    def held_json(self) -> dict[str, Any]:
+        """The same with the arrays as they are, to be written as base64 some bytes at a time."""
+        held = {name: {**_described(array), "base64": Base64(array)} for name, array in sorted(self.arrays.items())}
+        return {**self.header, "arrays": held}
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Packed:
         """Read the JSON that `to_json` wrote. Any other JSON is refused."""
@@ -225,9 +230,36 @@ STORED_TYPES: Final = ("|u1", "<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f8")
 """The types of array that a stored answer may hold: plain numbers, little end first."""
 
 
+class Base64:
+    """The text of an array's bytes in base64, which would take more memory than the array."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = _plain(array)
+
+    def __str__(self) -> str:
+        return base64.b64encode(self._array.data).decode()
+
+    def pieces(self) -> Iterator[bytes]:
+        """The characters in ASCII, some at a time."""
+        held = self._array.reshape(-1).view(np.uint8)
+        for first in range(0, len(held), BYTES_AT_ONCE):
+            yield base64.b64encode(held[first : first + BYTES_AT_ONCE].data)
+
+
+BYTES_AT_ONCE: Final = 3 << 18
+"""A multiple of three: so the base64 of a piece has no marks of an end, but that of the last one."""
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+
+
+def _described(array: NDArray[Any]) -> dict[str, Any]:
+    return {"type": array.dtype.newbyteorder("<").str, "shape": list(array.shape)}
+
+
 def _array_json(array: NDArray[Any]) -> dict[str, Any]:
-    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return {"type": plain.dtype.str, "shape": list(array.shape), "base64": base64.b64encode(plain.data).decode()}
+    return {**_described(array), "base64": str(Base64(array))}
 
 
 def _array_of(stored: Any) -> NDArray[Any]:

@@ -71,12 +71,23 @@ class SparseTable(AdditiveCounts):
 
     def to_json(self) -> dict[str, Any]:
         """All of it as texts, as sparse tables have always been saved; of a long one its columns, each as one text."""
-        columns = label_columns(self.labels) if len(self.labels) > LONG else None
+        columns = self._columns
         if columns is not None:
-            narrow = np.array_equal(values := self.values.astype(np.int32), self.values)
-            columns["values"] = values if narrow else self.values
-            return {"kind": self.kind, **Packed({}, columns).to_json()}
+            return {"kind": self.kind, **columns.to_json()}
         return {"kind": self.kind, **self.pack().header, "values": [str(value) for value in self.values.tolist()]}
+
+    def held_json(self) -> dict[str, Any]:
+        columns = self._columns
+        return self.to_json() if columns is None else {"kind": self.kind, **columns.held_json()}
+
+    @property
+    def _columns(self) -> Packed | None:
+        """A long table as columns; None of a short one, and where the labels have no such form."""
+        columns = label_columns(self.labels) if len(self.labels) > LONG else None
+        if columns is None:
+            return None
+        narrow = np.array_equal(values := self.values.astype(np.int32), self.values)
+        return Packed({}, {**columns, "values": values if narrow else self.values})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SparseTable:
