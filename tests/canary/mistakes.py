@@ -159,6 +159,7 @@ MISTAKES: dict[str, tuple[str, Callable[[Scene], object]]] = {
     "a column alone": ("DomainError", lambda s: s.it.plan("x", dense)),
     "a row that touches two bins": ("UnitError", lambda s: dv.Unit("row", max_bins=2)),
     "a reversed domain": ("DomainError", lambda s: dv.Domain.integers(9, 0, column="x")),
+    "a bin that is not there": ("NoSuchBin", lambda s: BINS.label(10**6)),
     "a release that is not there": ("ParameterError", lambda s: s.it.releases[99]),
     "a lower budget": ("ParameterError", lambda s: s.it.raise_budget(dv.Budget(epsilon=1))),
     "another relation": ("ConversionError", lambda s: convert(s.release.guarantee, dv.Unit("user"))),
