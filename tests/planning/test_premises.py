@@ -91,7 +91,7 @@ def rules(bound: Bound) -> str:
 
 
 def test_every_mechanism_whose_error_rests_on_a_fact_declares_it() -> None:
-    """Whoever writes a condition into the rule of an error has a parameter that states it."""
+    """A mechanism whose rule of an error names a condition has a parameter that states it."""
     seen = set()
     for name, kind in REGISTRY.items():
         made = kind.from_parameters({"epsilon": "1"})
