@@ -19,7 +19,7 @@ from dpviz.model.linear import Query
 from dpviz.model.question import Question
 from tests.toy.pairs import BINS, FRAME, PairMeans, Pairs
 
-DERIVED = ("to_json", "from_json", "rows", "lines")
+DERIVED = ("to_json", "held_json", "from_json", "rows", "lines")
 """Members that follow from those that every shape defines."""
 
 
