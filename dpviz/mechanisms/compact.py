@@ -148,7 +148,7 @@ class Compact(Parameters):
         optional=True,
         label="Cap on the rows (public)",
         stays=True,
-        premise="the domain has at most {value} rows",
+        premise=("the domain has at most {value} rows",),
     )
 
     @property

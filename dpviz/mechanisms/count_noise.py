@@ -87,7 +87,7 @@ CAP: Final[Any] = parameter(
     optional=True,
     label="Cap on a count (public)",
     stays=True,
-    premise="no count is above {value}",
+    premise=("no count is above {value}",),
 )
 
 

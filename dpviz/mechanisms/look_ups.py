@@ -67,7 +67,7 @@ KEYS: Final[Any] = parameter(
     default=1000,
     always=True,
     label="Bins that are not empty, about (public)",
-    premise="at most {value} {bins} are not empty",
+    premise=("at most {value} {bins} are not empty",),
 )
 """The public guess of how many bins are not empty."""
 
@@ -81,7 +81,7 @@ class Capped(Parameters):
         default=Fraction(1000),
         always=True,
         label="Largest value that can be read (public)",
-        premise="no value is above {value}",
+        premise=("no value is above {value}",),
     )
     keys: int = KEYS
 

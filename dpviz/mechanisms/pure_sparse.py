@@ -115,7 +115,7 @@ class PureSparse(Parameters):
 
     epsilon: Exact = parameter(reads=Epsilon())
     base: Base = LAW
-    cap: int | None = replace(CAP, premise="no count is above {value} and at most {value} {bins} are counted")
+    cap: int | None = replace(CAP, premise=("no count is above {value}", "at most {value} {bins} are counted"))
     beta1: ExactOrNone = parameter(
         reads=JunkChance(), default=None, optional=True, label="β₁, chance of junk in strict mode"
     )

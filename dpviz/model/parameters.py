@@ -206,7 +206,7 @@ class Parameter:
     only       another parameter, declared before, and its value: with that this one is given, and with no other. Texts
                without it get what is suggested
     plain      whether everybody chooses it: a widget shows it, and folds the others away
-    premise    the fact about the data on which its error rests, with {value} and {bins} in it
+    premise    the facts about the data on which its error rests, with {value} and {bins} in them
     """
 
     reads: Reader
@@ -222,7 +222,7 @@ class Parameter:
     later: bool = False
     only: tuple[str, str] | None = None
     plain: bool = False
-    premise: str = ""
+    premise: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if unknown := set(self.options) - set(self.reads.options):
@@ -257,7 +257,7 @@ def parameter(
     later: bool = False,
     only: tuple[str, str] | None = None,
     plain: bool = False,
-    premise: str = "",
+    premise: tuple[str, ...] = (),
 ) -> Any:
     """Declare a parameter of a class built on `Parameters`; see `Parameter`."""
     options = options or {}
@@ -572,13 +572,16 @@ class Parameters(ParameterFacts):
             If a default of the mechanism cannot be read.
         """
         question, found = Question.of(question), []
+        declared = question.domain.declared
         for name, one in self._declared.items():
             value = getattr(self, name)
-            of_bins = one.premise.startswith("at most {value} {bins}") and question.domain.declared
-            if one.premise and value is not None and not (of_bins and question.bins <= value):
+            if not one.premise or value is None:
+                continue
+            fewer = declared and question.bins <= value  # whatever is said of the number of bins is known then
+            facts = [fact for fact in one.premise if not (fewer and "{bins}" in fact)]
+            if facts:
+                words = " and ".join(facts).format(value=shown(value), bins="bins" if declared else "keys")
                 usual = one.default is not MISSING and value == one.read(one.default, name, {})
-                bins = "bins" if question.domain.declared else "keys"
-                words = one.premise.format(value=shown(value), bins=bins)
                 found.append(Premise(words, f"{name}={one.reads.python(value)}", usual))
         return tuple(found)
 
