@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from contextlib import suppress
 from typing import Any, Final, Self
 
 import numpy as np
@@ -18,6 +16,7 @@ from dpviz.engines.queries import Engine, Piece, each
 from dpviz.engines.text_order import text_order
 from dpviz.engines.values import WIDE
 from dpviz.errors import ReleaseFailed
+from dpviz.memory import give_back
 from dpviz.model.domain import Domain, ProductDomain
 from dpviz.model.lines import BREAK, Labels, Lines
 from dpviz.model.question import Question
@@ -107,15 +106,48 @@ class TextBatch(Batch):
 
 def _ordered(batches: list[Any]) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
     """A column of all texts, the places of them that make it ascend, and their counts in that order; the list of
-    batches is emptied, so that they lie in memory once. Raises ReleaseFailed where a text comes twice."""
-    column = pyarrow.chunked_array([batch._labels for batch in batches]).cast(pyarrow.large_string())
-    counts: NDArray[np.int64] = np.concatenate([batch.counts for batch in batches])
-    batches.clear()
-    column = column.combine_chunks()
+    batches is emptied. Raises ReleaseFailed where a text comes twice."""
+    column, counts = _as_one(batches)
     order = text_order(column)
     if order is None:
         raise odd_answer()
     return column, order, counts[order]
+
+
+def _as_one(batches: list[Any]) -> tuple[Any, NDArray[np.int64]]:
+    """All texts as one column of large strings, and their counts. Each batch is let go once it is copied, so that
+    nothing lies in memory twice."""
+    rows = sum(len(batch._labels) for batch in batches)
+    if rows > PIECE:  # a short answer leaves little, and looking for it takes time in a large process
+        give_back()
+    size = sum(_bytes_between(batch._labels) for batch in batches)
+    ends, counts = np.zeros(rows + 1, dtype=np.int64), np.empty(rows, dtype=np.int64)
+    held = np.empty(size, dtype=np.uint8)
+    row = at = 0
+    while batches:
+        batch = batches.pop()
+        own, texts = _parts(batch._labels)
+        last = row + len(own) - 1
+        ends[row : last + 1] = own - own[0] + at
+        held[at : at + len(texts)] = texts
+        counts[row:last] = batch.counts
+        row, at = last, at + len(texts)
+    buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(held)]
+    return pyarrow.Array.from_buffers(pyarrow.large_string(), rows, buffers), counts
+
+
+def _parts(texts: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Of a column of strings, short or large, where each text begins and the last ends, and the bytes of them."""
+    _, ends, held = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.uint8)
+    wide = np.int64 if pyarrow.types.is_large_string(texts.type) else np.int32
+    own = np.frombuffer(ends, dtype=wide)[texts.offset :][: len(texts) + 1]
+    return own, np.frombuffer(held or b"", dtype=np.uint8)[own[0] : own[-1]]
+
+
+def _bytes_between(texts: Any) -> int:
+    return len(_parts(texts)[1])
 
 
 def _written(column: Any, order: NDArray[np.int64]) -> NDArray[np.uint8]:
@@ -129,28 +161,17 @@ def _written(column: Any, order: NDArray[np.int64]) -> NDArray[np.uint8]:
         piece = _broken(texts)
         lines[at : at + len(piece)] = piece
         at += len(piece)
-    if len(order) > PIECE:  # a short answer leaves little, and looking for it takes time in a large process
-        _give_back()
     return lines[: max(at - 1, 0)]
 
 
 def _broken(texts: Any) -> NDArray[np.uint8]:
     """The bytes of a column of large strings, a line's end after each."""
-    ends = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset :][: len(texts) + 1]
-    held = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    ends, held = _parts(texts)
     is_text = np.ones(len(held) + len(texts), dtype=np.bool_)
     is_text[ends[1:] - ends[0] + np.arange(len(texts))] = False
     lines = np.full(len(is_text), ord(BREAK), dtype=np.uint8)
     lines[is_text] = held
     return lines
-
-
-def _give_back() -> None:
-    """Have both allocators give back what is free: a long answer takes much of Arrow's and then of the C library's,
-    which keeps what the threads of earlier draws have freed."""
-    pyarrow.default_memory_pool().release_unused()
-    with suppress(AttributeError, OSError, TypeError):  # glibc alone can be told
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _objects(texts: Any) -> NDArray[Any]:

@@ -21,6 +21,7 @@ from dpviz.errors import (
     SessionBusy,
     short,
 )
+from dpviz.memory import give_back
 from dpviz.model.answers import Answer
 from dpviz.model.bought_together import BoughtProfile
 from dpviz.model.mechanism import Bound, Mode
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 RENEW_EVERY = 40.0
 """Seconds between two renewals of the lease on a draw."""
+
+LONG = 4 << 20
+"""Bytes of a stored answer that leaves much free memory behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +199,11 @@ class ReleaseJob:
         except BaseException:
             _give_up(payment, paid, "failed")
             raise
-        return read_back(content, paid, payment.ledger, self.bound.unit)
+        release, long = read_back(content, paid, payment.ledger, self.bound.unit), len(content) > LONG
+        del keep, content
+        if long:
+            give_back()
+        return release
 
     def _tried(
         self, running: Running, payment: Payment, paid: PaymentOutcome

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LAYERS = (
-    {"kinds", "threads", "lazy"},
+    {"kinds", "threads", "lazy", "memory"},
     {"traces"},
     {"errors"},
     {"names", "wanted"},
