@@ -579,13 +579,13 @@ class TreeBound(Bound):
 
     def _quarter(self) -> Sequence[Measure]:
         """A range of about a quarter of the domain, in its middle; none where that would be one bin."""
-        bins, label = self.question.bins, self.question.domain.label
+        bins, domain = self.question.bins, self.question.domain
         length = bins // 4
         if length < 2:
             return ()
         first = (bins - length) // 2
         last = first + length - 1
-        named = f"{label(first)} to {label(last)}"
+        named = domain.told_range(domain.label(first), domain.label(last))
         return (
             Measure(
                 name="quarter",

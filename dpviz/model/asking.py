@@ -467,8 +467,8 @@ class _Asked:
         return self.stretch(self.subject.answer.span(self.subject.reading, low, high))
 
     def stretch(self, points: Sequence[Any]) -> Derived:
-        ends = [self.subject.answer.label(self.subject.reading, points[at]) for at in (0, -1)]
-        what = f"{self._axis}: {ends[0]} to {ends[1]}" if length(points) > 1 else f"{self._axis}: {ends[0]}"
+        ends = self._stretch_text(points) if length(points) > 1 else self._label(points[0])
+        what = f"{self._axis}: {ends}"
         return self._derived("range", what, Query.of((points, 1)), "ranges")
 
     def difference(self, a: Sequence[Any] | None, b: Sequence[Any] | None) -> Derived:
@@ -649,6 +649,15 @@ class _Asked:
         """The points that are added up: a bin, a rank."""
         return self.subject.answer.noun
 
+    def _label(self, point: Any) -> str:
+        """The label of a point as it is read."""
+        reading = self.subject.reading
+        return reading.question.domain.told(self.subject.answer.label(reading, point))
+
+    def _stretch_text(self, points: Sequence[Any]) -> str:
+        answer, reading = self.subject.answer, self.subject.reading
+        return reading.question.domain.told_range(*(answer.label(reading, points[at]) for at in (0, -1)))
+
     def _words(self, points: Sequence[Any], labels: Sequence[Any] | None) -> str:
         return f"{self._axis}: {self._short(points, labels)}"
 
@@ -658,8 +667,8 @@ class _Asked:
         if labels is None:
             return "all" if isinstance(points, AllKeys) else f"all {length(points):,}"
         if isinstance(points, range) and length(points) > SHOWN and answer.has_ordered_points(reading):
-            return " to ".join(answer.label(reading, points[at]) for at in (0, -1))
-        named = [answer.label(reading, point) for point in points[:SHOWN]]
+            return self._stretch_text(points)
+        named = [self._label(point) for point in points[:SHOWN]]
         more = length(points) - len(named)
         return (
             f"{', '.join(named)} and {more:,} more"

@@ -23,7 +23,6 @@ from dpviz.errors import DomainError, DpvizError, NoSuchBin, ParameterError, unw
 from dpviz.exact import NUMBER_LIKE, Number, counted, rational, text, unwritten, writable
 from dpviz.kinds import name_of
 from dpviz.model import times
-from dpviz.model.words import MINUS
 from dpviz.model.words import told as told_number
 from dpviz.names import NamedClass, as_name, meant
 from dpviz.privacy.unit import plural
@@ -33,8 +32,6 @@ Read = TypeVar("Read")
 FROM_DATA = "bins and filters must be public, and not taken from the data"
 LARGEST_SHOWN = 2_000
 """Domains with more bins than this are not drawn bin by bin."""
-UNGROUPED: Final = 10**5
-"""Labels that are smaller are written without commas in a sentence: they may be years or codes."""
 MOST_NAMED: Final = 5
 """A sentence names at most so many columns, or bins of so many."""
 MOST_FACTORS: Final = 2_048
@@ -334,6 +331,26 @@ class Domain(metaclass=NamedClass):
             If the label is left out.
         """
         return label
+
+    def told_range(self, low: str, high: str) -> str:
+        """Return a stretch of bins as it stands on a page: the numbers at both ends are written alike.
+
+        Parameters
+        ----------
+        low, high : str
+            The labels of the first and the last bin.
+
+        Returns
+        -------
+        str
+            The text for the page.
+
+        Raises
+        ------
+        UnknownArgument
+            If a label is left out.
+        """
+        return f"{self.told(low)} to {self.told(high)}"
 
     @property
     def text(self) -> str:
@@ -889,6 +906,9 @@ class IntegerDomain(_OneColumn):
     def told(self, label: str) -> str:
         return told_number(label)
 
+    def told_range(self, low: str, high: str) -> str:
+        return told_number(f"{low} to {high}")
+
     def short_label(self, index: int) -> str:
         return _label(self, index, str(self.low + index - self.underflow), f"<{self.low}", f"{self.high + 1}+")
 
@@ -943,14 +963,13 @@ class IntegerDomain(_OneColumn):
 
     @property
     def text(self) -> str:
-        around = _around(self, self._few, f"under {_digits(self.low)}", f"over {_digits(self.high)}")
-        return ", ".join(around).replace("-", MINUS)
+        return told_number(", ".join(_around(self, self._few, f"under {self.low}", f"over {self.high}")))
 
     @property
     def choices(self) -> str:
         fewer = "fewer" if self.countable else "less"
-        around = _around(self, self._few, f"{fewer} than {_digits(self.low)}", f"more than {_digits(self.high)}")
-        return _either(around, self.overflow or self.missing or self.malformed).replace("-", MINUS)
+        around = _around(self, self._few, f"{fewer} than {self.low}", f"more than {self.high}")
+        return told_number(_either(around, self.overflow or self.missing or self.malformed))
 
     @property
     def countable(self) -> bool:
@@ -959,8 +978,8 @@ class IntegerDomain(_OneColumn):
 
     @property
     def _few(self) -> list[str]:
-        values = [_digits(self.low + step) for step in range(min(self.inner, 3))]
-        return [*values[:2], "…", _digits(self.high)] if self.inner > 3 else values
+        values = [str(self.low + step) for step in range(min(self.inner, 3))]
+        return [*values[:2], "…", str(self.high)] if self.inner > 3 else values
 
     @property
     def python(self) -> str:
@@ -1013,6 +1032,9 @@ class IntervalDomain(_OneColumn):
 
     def told(self, label: str) -> str:
         return told_number(label)
+
+    def told_range(self, low: str, high: str) -> str:
+        return told_number(f"{low} to {high}")
 
     def short_label(self, index: int) -> str:
         place = index - self.underflow
@@ -1751,11 +1773,6 @@ def _either(values: Sequence[str], beside: bool) -> str:
     if len(values) == 1 or ("…" in values and not beside):
         return ", ".join(values)
     return f"{', '.join(values[:-1])} or {values[-1]}"
-
-
-def _digits(label: int) -> str:
-    """A whole number in a sentence: with commas from six digits on, for shorter ones may be years or codes."""
-    return f"{label:,}" if abs(label) >= UNGROUPED else str(label)
 
 
 def _product(factors: Sequence[str]) -> str:

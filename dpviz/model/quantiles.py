@@ -13,7 +13,7 @@ from dpviz.exact import text
 from dpviz.model.derived import Among, Paid, marked, saved, seeds
 from dpviz.model.error import How
 from dpviz.model.spreadsheet import table
-from dpviz.model.words import escape, often
+from dpviz.model.words import escape, often, told
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ class DerivedQuantile:
     @property
     def interval_text(self) -> str:
         """`3 to 5`, `4`: the labels of the bins."""
-        return self.low_label if self.low_label == self.high_label else f"{self.low_label} to {self.high_label}"
+        return told(self.low_label if self.low_label == self.high_label else f"{self.low_label} to {self.high_label}")
 
     @property
     def among_text(self) -> str:
@@ -106,7 +106,7 @@ class DerivedQuantile:
     def sentence(self) -> str:
         """All of it in a few words."""
         known = "proved bound" if self.how == "bound" else self.how
-        seen = f"{self.column}, {self.name} of the {self.nouns}: {self.label or 'none is seen'}"
+        seen = f"{self.column}, {self.name} of the {self.nouns}: {told(self.label or 'none is seen')}"
         held = f"{often(self.beta)} times it lies in {self.interval_text} ({known}), {self.among_text}"
         return " ".join([f"{seen}; {held}.", *self.remarks])
 
@@ -318,7 +318,7 @@ class DerivedQuantiles(Sequence[DerivedQuantile]):
         """A table for a notebook, escaped."""
         lines = []
         for row in self.rows:
-            cells = [row.label or "", row.interval_text, row.how, f"{often(row.beta)}, {row.among_text}"]
+            cells = [told(row.label or ""), row.interval_text, row.how, f"{often(row.beta)}, {row.among_text}"]
             line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             lines.append(f"<tr><th scope='row'>{escape(f'{row.column}, {row.name}')}</th>{line}</tr>")
         heads = "".join(f"<th scope='col'>{name}</th>" for name in ("asked", "bin", "interval", "known", "holds"))

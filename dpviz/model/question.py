@@ -623,8 +623,9 @@ class Question(metaclass=NamedClass):
             parts.append(f"{self.partition.each} is {self.partition.domain.label(self.part)}")
         for name, value in self.where.items():
             if isinstance(value, Between):
-                ends = value.written if value.times else {side: told(end) for side, end in value.written.items()}
-                low, high = ends.get("low", ""), ends.get("high", "")
+                low, high = value.written.get("low", ""), value.written.get("high", "")
+                if not value.times:  # both at once: they are written alike
+                    low, _, high = told(f"{low} to {high}").partition(" to ")
                 if value.high is None:
                     parts.append(f"{name} is {low} or later" if value.times else f"{name} is at least {low}")
                 elif value.low is None:

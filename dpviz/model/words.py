@@ -36,7 +36,8 @@ LONG_FRACTION: Final = 11
 """A fraction of more characters is rounded where it is read."""
 
 MINUS = "\u2212"
-LONG: Final = re.compile(r"(?<![\w.])[1-9]\d{5,}")
+WHOLE: Final = re.compile(r"(?<![\w./])[1-9]\d{3,}(?![\d/])")
+LONG: Final = re.compile(r"(?<![\w./])[1-9]\d{4,}(?![\d/])")
 BELOW_ZERO: Final = re.compile(r"(?<![\w.])-(?=\d)")
 SIGNS: Final = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 """The replacement of a control character in HTML: ␀ for NUL. A browser drops NUL, and draws nothing for the others."""
@@ -104,13 +105,16 @@ def reach(number: Fraction) -> str:
 
 
 def told(label: str) -> str:
-    """The label of a bin of numbers in a sentence or a picture: with commas from six digits on, for shorter ones may be
-    years or codes, and a true minus sign.
+    """The label of a bin of numbers in a sentence or a picture: with commas from 10,000 on, and a true minus sign.
 
-    >>> told("2024"), told("100000 to below 525599"), told("<-7"), told("0.1234567")
-    ('2024', '100,000 to below 525,599', '<−7', '0.1234567')
+    Numbers of four digits may be years and stay as they are, but for those that stand beside a longer one: both ends of
+    a range are written alike.
+
+    >>> told("2024"), told("87600 to below 131400"), told("8760 to below 17520"), told("<-7"), told("0.1234567")
+    ('2024', '87,600 to below 131,400', '8,760 to below 17,520', '<−7', '0.1234567')
     """
-    return LONG.sub(lambda digits: f"{int(digits[0]):,}", BELOW_ZERO.sub(MINUS, label))
+    signed = BELOW_ZERO.sub(MINUS, label)
+    return WHOLE.sub(lambda digits: f"{int(digits[0]):,}", signed) if LONG.search(signed) else signed
 
 
 def often(beta: Fraction) -> str:

@@ -154,7 +154,9 @@ class _Columns:
         size, domain = table.domain.size, table.domain
         lasts = [*(self._starts[1:] - 1).tolist(), size - 1]
         names = [
-            domain.label(start) if start == last else f"{domain.label(start)} to {domain.label(last)}"
+            domain.told(domain.label(start))
+            if start == last
+            else domain.told_range(domain.label(start), domain.label(last))
             for start, last in zip(self._starts.tolist(), lasts, strict=True)
         ]
         counts = table.counts.tolist()

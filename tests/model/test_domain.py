@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,11 @@ from hypothesis import strategies as st
 import dpviz as dv
 from dpviz.errors import DomainError, ExactnessError, ParameterError
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain, category_text
+from dpviz.model.question import Question
+from dpviz.model.words import told as told_number
 from tests.model.declared import domains, labels, one_column
+
+ROOT = Path(__file__).parents[2]
 
 
 @given(domains())
@@ -43,10 +50,37 @@ def test_every_bin_has_one_label_and_there_are_as_many_as_the_size_says(domain: 
 
 
 def test_the_numbers_of_a_product_are_read_with_commas_and_its_names_as_they_are() -> None:
-    years, cities = Domain.integers(99_999, 100_000, column="at"), Domain.categories(["a · b", "100000"], column="city")
-    assert [years.told(label) for label in years.labels] == ["99999", "100,000"]
+    years, cities = Domain.integers(9_999, 10_000, column="at"), Domain.categories(["a · b", "10000"], column="city")
+    assert [years.told(label) for label in years.labels] == ["9999", "10,000"]
     told = [(years * cities).told(label) for label in (years * cities).labels]
-    assert told == ["99999 · a · b", "99999 · 100000", "100000 · a · b", "100,000 · 100000"]
+    assert told == ["9999 · a · b", "9999 · 10000", "10000 · a · b", "10,000 · 10000"]
+
+
+def test_numbers_of_bins_read_as_the_page_writes_them() -> None:
+    for label, read in json.loads((ROOT / "widgets" / "fixtures" / "labels.json").read_text(encoding="utf-8")).items():
+        assert told_number(label) == read
+        assert Domain.categories([label], column="x").told(label) == label
+
+
+BORDERS = st.sampled_from(
+    [-12_345, -1000, 0, 999, 1000, 1900, 2024, 8760, 9_999, 10_000, 17_520, 99_999, 131_400, 10**6]
+)
+
+
+@given(st.tuples(BORDERS, BORDERS).filter(lambda ends: ends[0] < ends[1]), st.booleans())
+def test_wherever_a_stretch_of_numbers_is_named_both_ends_are_written_alike(ends: tuple[int, int], whole: bool) -> None:
+    low, high = ends
+    middle = (low + high) // 2
+    many = [low, *(middle for _ in range(low < middle < high)), high]
+    domain = Domain.integers(low, high, column="x") if whole else Domain.intervals(many, column="x")
+    between = Question.of(domain, where={"y": dv.Between(low, high)}).where_text
+    first, last = domain.label(0), domain.label(domain.size - 1)
+    labels = map(domain.label, range(min(domain.size, 3)))
+    stretches = [domain.text, domain.choices, domain.told_range(first, last), between, *map(domain.told, labels)]
+    for text in stretches:
+        grouped = bool(re.search(r"\d,\d{3}", text))
+        assert not re.search(r"\d{5}", text), text
+        assert not (grouped and re.search(r"(?<![\d,])[1-9]\d{3}(?!\d)", text)), text
 
 
 @given(one_column())

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import labels from "../fixtures/labels.json";
 import longJson from "../fixtures/long.json";
 import healthJson from "../fixtures/health.json";
 import { histogram, Marks } from "../src/charts/histogram";
@@ -32,7 +33,15 @@ test("an interval is cut at the clamp, exactly, and only where it passes it", ()
     });
 });
 
-test("numbers of a product have commas from six digits on, and names stay as they are", () => {
+test("numbers of bins read as the kernel writes them", () => {
+    for (const [name, read] of Object.entries<string>(labels)) {
+        expect(labelText({ scale: "integers" }, name)).toBe(read);
+        expect(labelText({ scale: "intervals" }, name)).toBe(read);
+        expect(labelText({ scale: "categories" }, name)).toBe(name);
+    }
+});
+
+test("numbers of a product have commas from 10,000 on, and names stay as they are", () => {
     const both = { scale: "product", scales: ["integers", "categories"] };
     expect(labelText(both, "100000 · 100000")).toBe("100,000 · 100000");
     expect(labelText(both, "100000 · a · b")).toBe("100000 · a · b"); // where a name holds the sign, nobody knows which part is which

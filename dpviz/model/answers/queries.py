@@ -212,8 +212,13 @@ class QueryAnswers(AdditiveCounts):
 
     def _bins_of(self, reading: Reading, runs: Runs) -> str:
         """The bins of a query in a few words: `A, C to F`."""
-        label = reading.question.domain.label
-        told = [label(first) if stop - first == 1 else f"{label(first)} to {label(stop - 1)}" for first, stop in runs]
+        domain = reading.question.domain
+        told = [
+            domain.told(domain.label(first))
+            if stop - first == 1
+            else domain.told_range(domain.label(first), domain.label(stop - 1))
+            for first, stop in runs
+        ]
         more = len(told) - TOLD
         return ", ".join(told) if more <= 0 else f"{', '.join(told[:TOLD])} and {more:,} more"
 

@@ -276,7 +276,7 @@ const percent = (q: string): string => `${Math.round(approximate(exactly(q)) * 1
 
 function said(result: Counted, stop: Stop, beta: string): { name: string; bin: string; interval: string } {
     const bin = (row: string): string => labelText(result, result.labels.at(Number(row)));
-    const span = (low: string, high: string): string => (low === high ? bin(low) : `${bin(low)} to ${bin(high)}`);
+    const span = (low: string, high: string): string => labelText(result, [...new Set([low, high])].map((row) => result.labels.at(Number(row))).join(" to "));
     const name = stop.q === MEDIAN ? "Median" : `${percent(stop.q)} quantile`;
     const alone = span(stop.low, stop.high);
     const among = span(stop.low_all, stop.high_all);

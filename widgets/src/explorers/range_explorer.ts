@@ -15,7 +15,7 @@ import type { Bar } from "../protocol/protocol";
 import type { RangeStore } from "../stores/range_store";
 import type { RangeReading, RangeSheet } from "../protocol/sheets";
 import { dataTable } from "../dom/table";
-import { kindOf, MINUS, often, shown, spread } from "../wording/words";
+import { kindOf, labelText, MINUS, often, shown, spread } from "../wording/words";
 
 const [TALL, LOW] = [220, 170];
 const CURVE = 250;
@@ -306,8 +306,8 @@ export function rangeExplorer(store: RangeStore): Component {
                 to: Number(reading.high) + 1,
                 bins: Number(sheet.bins),
                 ticks: [
-                    { at: Number(reading.low), label: long ? "from" : reading.labels[0]! },
-                    { at: Number(reading.high) + 1, label: long ? "to" : reading.labels[1]! },
+                    { at: Number(reading.low), label: long ? "from" : reading.labels.map(numbered)[0]! },
+                    { at: Number(reading.high) + 1, label: long ? "to" : reading.labels.map(numbered)[1]! },
                 ],
                 text: weightText,
             }),
@@ -380,9 +380,12 @@ function crossover({ curve, estimators }: RangeSheet): string {
     return `Up to about ${shown(String(curve.lengths[at]))} bins, “${bins.label}” errs less; beyond, the ${fitted.label}. `;
 }
 
+/** Bins that are ordered are numbers or times, and these have no number of five digits. */
+const numbered = (label: string): string => labelText({ scale: "integers" }, label);
+
 /** Describe the range in a sentence: the title of its chart, and what is read out after a move. */
 function finding(sheet: RangeSheet, reading: RangeReading): string {
     const first = sheet.estimators[0]!;
     const row = reading.rows.get(first.name)!;
-    return `From ${reading.labels[0]} to ${reading.labels[1]}: ${valueText(row.value)} ${sheet.nouns} by the ${first.label}, ${spread(row.one)} alone and ${spread(row.all)} with all in view.`;
+    return `From ${numbered(reading.labels.join(" to "))}: ${valueText(row.value)} ${sheet.nouns} by the ${first.label}, ${spread(row.one)} alone and ${spread(row.all)} with all in view.`;
 }

@@ -13,16 +13,20 @@ export function shown(text: string): string {
     return (sign ? MINUS : "") + whole.replace(/\B(?=(\d{3})+$)/g, ",") + part;
 }
 
+const LONG = /(?<![\w./])[1-9]\d{4,}(?![\d/])/;
+const WHOLE = /(?<![\w./])[1-9]\d{3,}(?![\d/])/g;
+
 /** The sign between the labels of a bin of several columns. */
 const BETWEEN = " · ";
 
-/** A bin's name as it stands on the screen: numbers of a range with commas from six digits on, for shorter ones may be
- * years or codes; names that somebody chose as they are. */
+/** A bin's name as it stands on the screen: numbers of a range with commas from 10,000 on, both ends of a range alike, for
+ * shorter ones may be years; names that somebody chose as they are. As `told` in Python. */
 export function labelText({ scale, scales = null }: { scale: string; scales?: readonly string[] | null }, name: string): string {
     const parts = scales === null ? [] : name.split(BETWEEN);
     if (scales !== null && parts.length === scales.length) return parts.map((part, i) => labelText({ scale: scales[i]! }, part)).join(BETWEEN);
     if (scale !== "integers" && scale !== "intervals") return name;
-    return name.replace(/(?<![\w.])-(?=\d)/g, MINUS).replace(/(?<![\w.])[1-9]\d{5,}/g, (digits) => shown(digits));
+    const signed = name.replace(/(?<![\w.])-(?=\d)/g, MINUS);
+    return LONG.test(signed) ? signed.replace(WHOLE, (digits) => shown(digits)) : signed;
 }
 
 /** A number as it was typed, without the commas between its thousands; any other comma stays, and is refused. */
