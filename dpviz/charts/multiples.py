@@ -336,9 +336,9 @@ class _Bars:
         by = self.release.question.by
         assert by is not None
         if not found:
-            return f"nothing is shown for any {by.each}."
+            return f"nothing is shown for any {by.noun}."
         _, text, label, name = max(found, key=lambda one: one[0])
-        return f"{len(self.panels)} panels, one for each {by.each}; the largest value is {text} at {label}, {name}."
+        return f"{len(self.panels)} panels, one for each {by.noun}; the largest value is {text} at {label}, {name}."
 
     def _errors(self, beta: Fraction) -> str:
         """Both bars in words, with their size where it is one in all parts."""
@@ -348,7 +348,7 @@ class _Bars:
         sizes = [part.answer.bars(part.reading, beta) for part in self.release.groups.values()]
         noun = first.axis.noun
         looks = ("Thick bars", "thin bars") if self.single else ("Strong bands", "pale bands")
-        names = zip(looks, (f"any one {noun}", f"all of one {each.each} at once"), strict=True)
+        names = zip(looks, (f"any one {noun}", f"all of one {each.noun} at once"), strict=True)
         for place, (look, of) in enumerate(names):
             if all((panel.one, panel.every)[place] is None for panel in self.panels):
                 continue

@@ -112,10 +112,7 @@ class Domain(metaclass=NamedClass):
     @property
     def columns_text(self) -> str:
         """The columns in a sentence: `month`, `month and city`, `month, city and age`."""
-        names = self.columns
-        if len(names) > MOST_NAMED:
-            return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1:,} more columns"
-        return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        return _columns(self.columns)
 
     @property
     def declared(self) -> bool:
@@ -371,14 +368,12 @@ class Domain(metaclass=NamedClass):
     def each(self) -> str:
         """The noun of one bin, after `each`: `month`, `number of visits`, `combination of month and city`."""
         words = self.columns_text.replace("_", " ")
-        return f"combination of {words}" if len(self.columns) > 1 else f"number of {words}" if self.countable else words
+        return f"number of {words}" if self.countable else words
 
     @property
     def items(self) -> str:
         """The noun of several bins as items of a list: `destinations`, `values of visits`."""
         words = self.columns_text.replace("_", " ")
-        if len(self.columns) > 1:
-            return f"combinations of {words}"
         return f"values of {words}" if words.endswith("s") or " " in words else plural(words)
 
     @property
@@ -1062,6 +1057,10 @@ class IntervalDomain(_OneColumn):
         return told_number(", ".join(_around(self, self._few, *ends)))
 
     @property
+    def each(self) -> str:
+        return f"range of {self.column.replace('_', ' ')}"
+
+    @property
     def items(self) -> str:
         return f"ranges of {self.column.replace('_', ' ')}"
 
@@ -1535,6 +1534,18 @@ class ProductDomain(Domain):
         return _product([axis.choices for axis in self.axes])
 
     @property
+    def each(self) -> str:
+        return f"combination of {self._combined}"
+
+    @property
+    def items(self) -> str:
+        return f"combinations of {self._combined}"
+
+    @property
+    def _combined(self) -> str:
+        return _columns([axis.columns_text.replace("_", " ") if axis.countable else axis.each for axis in self.axes])
+
+    @property
     def python(self) -> str:
         return " * ".join(axis.python for axis in self.axes)
 
@@ -1773,6 +1784,12 @@ def _either(values: Sequence[str], beside: bool) -> str:
     if len(values) == 1 or ("…" in values and not beside):
         return ", ".join(values)
     return f"{', '.join(values[:-1])} or {values[-1]}"
+
+
+def _columns(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1:,} more columns"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _product(factors: Sequence[str]) -> str:

@@ -96,8 +96,13 @@ class Partition:
 
     @property
     def each(self) -> str:
-        """The noun of one part: `month`."""
+        """The name of the parts' column in a table: `month`, `visits`."""
         return self.domain.each if self.domain.kind == "times" else self.domain.columns_text.replace("_", " ")
+
+    @property
+    def noun(self) -> str:
+        """The noun of one part, after `each`: `month`, `number of visits`, `range of age`."""
+        return self.domain.each
 
     @property
     def text(self) -> str:

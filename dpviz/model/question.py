@@ -620,7 +620,8 @@ class Question(metaclass=NamedClass):
         """`where chronic_index is from 1 to 5 and physical_limitation is 1`, or nothing."""
         parts = []
         if self.partition is not None and self.part is not None:
-            parts.append(f"{self.partition.each} is {self.partition.domain.label(self.part)}")
+            domain = self.partition.domain
+            parts.append(f"{self.partition.each} is {domain.told(domain.label(self.part))}")
         for name, value in self.where.items():
             if isinstance(value, Between):
                 low, high = value.written.get("low", ""), value.written.get("high", "")
@@ -645,7 +646,7 @@ class Question(metaclass=NamedClass):
     @property
     def each_text(self) -> str:
         """`for each month`, where all parts are asked; else nothing."""
-        return "" if self.by is None or self.part is not None else f"for each {self.by.each}"
+        return "" if self.by is None or self.part is not None else f"for each {self.by.noun}"
 
     def nouns(self, unit: Unit) -> str:
         """Return the noun of a value: `person-years`, or of a sum its column.
@@ -928,6 +929,7 @@ class NamedParts:
     filters: Mapping[str, Mapping[str, Condition]]
 
     each: ClassVar[str] = "part"
+    noun: ClassVar[str] = "part"
     cut: ClassVar[None] = None
     max_parts: ClassVar[None] = None
 

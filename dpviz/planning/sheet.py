@@ -315,7 +315,7 @@ def _made_of(question: Question) -> dict[str, Any]:
         "text": by.text if alone is None else alone.text,
         "size": str(by.size),
         "most": "" if by.max_parts is None else str(by.max_parts),
-        "each": by.each,
+        "each": by.noun,
     }
     return {**made, "plain": replace(question, by=None).id, "by": parts}
 

@@ -105,7 +105,7 @@ def test_a_question_is_asked_for_each_month_in_the_way_that_is_picked(lab: Lab, 
         cost = re.search(r"pay ε ([\d.]+)", pay.inner_text())
         assert cost is not None
         pay.click()
-        heading = it.page.get_by_role("heading", name=re.compile("for each scheduled minute, released with ε"))
+        heading = it.page.get_by_role("heading", name=re.compile("for each range of scheduled minute, released with ε"))
         expect(heading.first).to_be_visible()
         asked = "print(session.releases[1].terms.mechanism.parameters['way'])"
         assert it.ask(asked).strip() == "sequence"

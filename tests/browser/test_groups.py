@@ -66,7 +66,7 @@ def test_counts_have_one_error_for_all_parts_light_and_dark_wide_and_narrow(
         it.run_all()
         result = it.page.locator(".dpviz")
         expect(result).to_contain_text(re.compile(r"thick ±\d+, holds for any one bin, 95 in 100"))
-        expect(result).to_contain_text("holds for all 3 of one scheduled minute at once")
+        expect(result).to_contain_text("holds for all 3 of one range of scheduled minute at once")
         panels = it.page.locator(".dp-walked svg text.dp-strong")
         expect(panels).to_have_count(12)
         walker = result.get_by_role("slider", name="Walk the bins of each")
@@ -77,7 +77,7 @@ def test_counts_have_one_error_for_all_parts_light_and_dark_wide_and_narrow(
         told = re.compile(f"^43800 to below 87600, BOS: {re.escape(stored)} released; this bin alone: ")
         expect(walker).to_have_attribute("aria-valuetext", told)
         it.button("Table").click()
-        expect(result).to_contain_text("for each scheduled minute")
+        expect(result).to_contain_text("for each range of scheduled minute")
         expect(result.get_by_role("row")).to_have_count(13)
         at_rest(it.page)  # nothing is wider than the window: the table scrolls in its own box
         it.screenshot("light")

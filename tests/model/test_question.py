@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from dpviz.errors import DomainError, DpvizError, ParameterError
 from dpviz.mechanisms import REGISTRY
 from dpviz.mechanisms.pay_what_you_get import Asking, PayWhatYouGet
 from dpviz.model.aggregate import Sum
-from dpviz.model.domain import Domain
+from dpviz.model.domain import Domain, _OneColumn
 from dpviz.model.question import Between, Question, condition
 from dpviz.model.statistic import Top
 from dpviz.privacy.unit import Unit
@@ -434,3 +436,55 @@ def test_a_sum_made_without_its_reader_is_checked_all_the_same() -> None:
 
     with pytest.raises(ParameterError):
         Question(MONTHS, {}, Generous("x", 0, 1, 1))
+
+
+NOUNS = {
+    Domain.integers(0, 9, column="visits"): ("number of visits", "values of visits"),
+    Domain.integers(0, 525_599, column="scheduled_minute"): ("scheduled minute", "values of scheduled minute"),
+    Domain.intervals([0, 44_640, 84_960, 131_400], column="minute_of_year"): (
+        "range of minute of year",
+        "ranges of minute of year",
+    ),
+    Domain.intervals([0, 5, 10], column="calls"): ("range of calls", "ranges of calls"),
+    Domain.times("2012", "2013", by="month", column="scheduled_time"): (
+        "month of scheduled time",
+        "months of scheduled time",
+    ),
+    Domain.times("2012", "2013", by="month", column="month"): ("month", "months"),
+    Domain.categories(["a", "b"], column="city"): ("city", "cities"),
+    Domain.keys(column="destination"): ("destination", "destinations"),
+}
+KINDS = [
+    *((domain, *words) for domain, words in NOUNS.items()),
+    *(
+        (
+            a * b,
+            *(f"{many} of {one.removeprefix('number of ')} and {other}" for many in ("combination", "combinations")),
+        )
+        for (a, (one, _)), (b, (other, _)) in pairwise(NOUNS.items())
+    ),
+]
+PARTS = [(domain, each) for domain, each, _ in KINDS if domain.declared and domain.size <= 1000]
+
+
+def test_every_kind_of_domain_has_a_noun_here() -> None:
+    assert {type(domain) for domain, _, _ in KINDS} == {*Domain.__subclasses__(), *_OneColumn.__subclasses__()} - {
+        _OneColumn
+    }
+
+
+@pytest.mark.parametrize(("parts", "part"), PARTS)
+@pytest.mark.parametrize(("domain", "each", "items"), KINDS)
+def test_a_question_names_one_of_its_bins_and_one_of_its_parts(
+    domain: Domain, each: str, items: str, parts: Domain, part: str
+) -> None:
+    if {*domain.columns} & {*parts.columns}:
+        return
+    asked, summed = (
+        Question(domain, by=dv.Partition(parts)),
+        Question.sum("paid", by=domain, low=0, high=1, step=1),
+    )
+    for text in (asked.sentence(Unit()), asked.title(Unit()), asked.text, asked.ranked_sentence(Unit(), 3)):
+        assert re.findall("(?i)for each ([a-z ]*)", text) == [part], text
+    assert f"for each {each}{'' if domain.declared else ' that occurs'}" in summed.sentence(Unit())
+    assert domain.items == items

@@ -135,7 +135,7 @@ class Grouped(Answer):
     def sentence(self, reading: Reading) -> str:
         by = reading.question.by
         assert by is not None
-        return f"One answer for each {by.each}; release.groups has them one by one."
+        return f"One answer for each {by.noun}; release.groups has them one by one."
 
     def remark(self, reading: Reading) -> str:
         return self.answers[0].remark(self.readings(reading)[0])
@@ -211,7 +211,7 @@ class Grouped(Answer):
         listing = [one for one in lists if one is not None]
         header = {
             "parts": {
-                "each": by.each,
+                "each": by.noun,
                 "names": list(by.names),
                 "axis": columns_of(reading.question),
                 "noun": axes[0].noun,
