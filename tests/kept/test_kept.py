@@ -29,6 +29,7 @@ from tests.kept.calls import (
     Call,
     frame,
     left,
+    ranges_are_bins,
     read,
     reworded,
     shown,
@@ -96,7 +97,7 @@ def as_written(kept: Path, release: dv.Release) -> Any:
 
 def in_todays_words(kept: Path, told: dict[str, Any]) -> dict[str, Any]:
     """Return the kept record in today's words."""
-    return told if kept.name in WITH_LIMITS else reworded(told)
+    return ranges_are_bins(told) if kept.name in WITH_LIMITS else reworded(told)
 
 
 def without_limits(told: dict[str, Any], release: dv.Release) -> dict[str, Any]:
