@@ -369,17 +369,17 @@ def directed(precision: int = 128) -> tuple[Any, Any]:
 
 
 def _monotone(function: str, x: Fraction, precision: int) -> Enclosure:
-    """An increasing MPFR function of a rational, enclosed: round the argument and the result outward.
+    """An increasing MPFR function of a rational, enclosed: round the argument and the result outward."""
+    exact = gmpy2.mpq(x.numerator, x.denominator)
+    lower, upper = _outward(precision)
+    least, most = (getattr(context, function)(gmpy2.mpfr(exact, 0, context)) for context in (lower, upper))
+    return from_mpfr(least), from_mpfr(most)
 
-    gmpy2 evaluates under the *current* context, so each call runs inside `with context:`.
-    """
-    lower, upper = directed(precision)
-    results = []
-    for context in (lower, upper):
-        with context:
-            argument = gmpy2.mpfr(gmpy2.mpq(x.numerator, x.denominator))
-            results.append(from_mpfr(getattr(gmpy2, function)(argument)))
-    return results[0], results[1]
+
+@lru_cache(maxsize=16)
+def _outward(precision: int) -> tuple[Any, Any]:
+    """The contexts of `directed`, for calls of their own functions, which leave the current context as it is."""
+    return directed(precision)
 
 
 def from_mpfr(number: Any) -> Fraction:

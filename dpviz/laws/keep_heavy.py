@@ -83,6 +83,13 @@ def _successes(chances: Sequence[Fraction]) -> list[Fraction]:
     return law
 
 
+def _edges(first: int, last: int, blocks: int) -> NDArray[np.int64]:
+    """The ends of at most so many blocks of whole numbers, as nearly alike as can be."""
+    if last - first <= blocks:
+        return np.arange(first, last + 1)
+    return np.linspace(first, last, blocks + 1).astype(np.int64)
+
+
 # ---------------------------------------------------------------- one bin, on large domains
 
 
@@ -139,7 +146,7 @@ class OneBin:
         low, high = max(low, 1, count - reach), min(high, self.n, count + reach)
         if low > high:
             return 0.0
-        edges = np.linspace(low, high + 1, min(BLOCKS, high + 1 - low) + 1).astype(np.int64)
+        edges = _edges(low, high + 1, BLOCKS)
         beyond = self.above(count, edges - 1)
         share = self.not_crowded(edges[1:] - 1 if up else edges[:-1], slots)
         return float(((beyond[:-1] - beyond[1:]) * share).sum())
@@ -159,7 +166,7 @@ class OneBin:
         """
         reach = math.ceil(16 / self._rate)
         low, high = max(1, count - reach), min(self.n, count + reach)
-        edges = np.unique(np.linspace(low, high + 1, min(4 * BLOCKS, high + 1 - low) + 1).astype(np.int64))
+        edges = _edges(low, high + 1, 4 * BLOCKS)
         beyond = self.above(count, edges - 1)
         parts = (beyond[:-1] - beyond[1:]) * self.not_crowded(edges[:-1], self.n - 1)
         reached = np.cumsum(np.concatenate(([1 - parts.sum()], parts)))

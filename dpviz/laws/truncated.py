@@ -130,8 +130,16 @@ class TruncatedGeometric:
 
     def _total(self, precision: int) -> Enclosure:
         """1 + y - 2 y**(K+1), enclosed."""
-        (low, high), end = self.decay.bounds(precision), self.decay.power(self.reach + 1, precision)
-        return 1 + low - 2 * end[1], 1 + high - 2 * end[0]
+        found = self._totals.get(precision)
+        if found is None:
+            (low, high), end = self.decay.bounds(precision), self.decay.power(self.reach + 1, precision)
+            found = self._totals[precision] = 1 + low - 2 * end[1], 1 + high - 2 * end[0]
+        return found
+
+    @cached_property
+    def _totals(self) -> dict[int, Enclosure]:
+        """The totals found so far, by precision."""
+        return {}
 
 
 def _at_most(tail: Enclosure, target: Fraction) -> bool | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from dpviz.boundary import protect_module
@@ -375,8 +375,9 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     near = error.near_the_cut(levels)
     dots = error.quantiles(levels) if near is None else near[1]
     bias = error.bias(0)
-    counts = chance_counts(error)
-    chance = [error.chance_shown(count) for count in counts]
+    shown = cache(error.chance_shown)  # some counts are asked for again
+    counts = chance_counts(shown, CHANCE_UP_TO if near is None else near[0])
+    chance = [shown(count) for count in counts]
     return {
         "dots": None if dots is None else [str(dot) for dot in dots],
         **({} if near is None else {"cut": str(near[0])}),
@@ -387,25 +388,27 @@ def pictures_json(error: ErrorModel) -> dict[str, Any]:
     }
 
 
-def chance_counts(error: ErrorModel) -> list[int]:
+def chance_counts(shown: Callable[[int], float | None], near: int) -> list[int]:
     """The true counts of the curve of chances: the first few, or, where these are hardly ever shown, those up to a
-    little above the count that is shown 95 times in 100, closer together where the curve rises."""
+    little above the count that is shown 95 times in 100, closer together where the curve rises. It rises at about
+    `near`."""
     few = list(range(CHANCE_UP_TO + 1))
-    last = error.chance_shown(CHANCE_UP_TO)
+    last = shown(CHANCE_UP_TO)
     if last is None or last >= SURE:
         return few
-    rare, sure = (_first_shown(error, chance) for chance in (1 - SURE, SURE))
+    rare = _first_shown(shown, 1 - SURE, near)
+    sure = _first_shown(shown, SURE, near)
     if sure > LARGEST_COUNT:
         return few
     top = sure + max(1, sure // 8)
-    even, near = range(0, top, max(1, -(-top // CHANCE_UP_TO))), range(rare, sure, max(1, (sure - rare) // 10))
-    return sorted({*even, *near, sure, top})
+    even, rising = range(0, top, max(1, top // 30)), range(rare, sure, max(1, (sure - rare) // 12))
+    return sorted({*even, *rising, sure, top})
 
 
-def _first_shown(error: ErrorModel, chance: float) -> int:
+def _first_shown(shown: Callable[[int], float | None], chance: float, near: int) -> int:
     """The least count that is shown with at least this chance, which grows with the count; one above all where none
-    is."""
-    return least(lambda count: count > LARGEST_COUNT or (error.chance_shown(count) or 0) >= chance)
+    is. The search begins at `near`."""
+    return least(lambda count: count > LARGEST_COUNT or (shown(count) or 0) >= chance, near=near)
 
 
 def python_call(

@@ -239,6 +239,8 @@ def _kappa(rate: Fraction, move: int, precision: int) -> tuple[Fraction, Fractio
     (low, high), (least, most) = exp_bounds(-rate, precision), exp_bounds(-rate * move, precision)
     if high >= 1 or most >= 1:
         return None
+    if move == 1:  # (1 - a) / (1 - a^2) is 1 / (1 + a), and a / (1 + a) grows with a
+        return rate * (1 - 2 * high / (1 + high)), rate * (1 - 2 * low / (1 + low))
     # a / (1 - a^2) grows with a, and 1 - a^k falls
     return (
         rate * (move - 2 * (1 - least) * high / (1 - high**2)),
