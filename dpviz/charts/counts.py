@@ -65,7 +65,7 @@ def histogram(
     Long names of categories take their room from the plot. Bars start at 0. An interval is cut, without a cap, where
     the public range of the release ends. Where the error bars are too short to read, a second panel is cut so that they
     can be read; released values and planned error alone decide where it is cut. Above 500 bins one mark stands for each
-    pixel column.
+    pixel column, or, of dv.Tree, a bar for each node of a height with fewer: the sum of its bins, with its own error.
     """
     colours = palette(theme)
     check_bars(bars)
@@ -77,7 +77,7 @@ def histogram(
         if not counts.answer.has_rows:
             rule, step = "this answer has no row per bin", "ask for single bins: release[label]"
             raise ReleaseFormat.of(counts.answer.kind, rule, step)
-        drawn = Counts.released(counts, level, colours)
+        drawn = Counts.stretched(counts, level, colours) or Counts.released(counts, level, colours)
         return _released(counts, drawn, bars, plot_width(drawn.domain, wide))
     if isinstance(counts, PublicTable):
         drawn = Counts.public(counts, colours)
@@ -99,11 +99,15 @@ def _released(release: Release, counts: Counts, bars: Bars, width: int) -> Pictu
     if release.teaching is not None:
         title, sentences, head = (
             f"Not private · teaching, seed {release.teaching}",
-            [release.title, promised],
+            [release.title, promised, *filter(None, [counts.said])],
             counts.ink.strong,
         )
     else:
-        title, sentences, head = release.title, [f"{promised}{_odds(release)}"], counts.colours.ink
+        title, sentences, head = (
+            release.title,
+            [f"{promised}{_odds(release)}", *filter(None, [counts.said])],
+            counts.colours.ink,
+        )
     return with_bars(counts, bars, title, sentences, head, _finding(release, counts), width)
 
 
@@ -188,7 +192,7 @@ def _finding(release: Release, counts: Counts) -> str:
     return (
         f"{marked}{release.title}: {plural_of(counts.size, counts.axis.noun)}, the largest value "
         f"{shown(counts.exact(greatest))} at {counts.label(greatest)};{within}{among}."
-        f"{release.limits and ' '}{release.limits}"
+        f"{counts.said and ' '}{counts.said}{release.limits and ' '}{release.limits}"
     )
 
 

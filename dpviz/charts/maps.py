@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import median
 from typing import Any, Final, TypeAlias
 
 import altair as alt
@@ -35,6 +38,15 @@ STEPS: Final = 6
 
 ROW, HEAD, GAP = 26, 22, 8
 """Pixels: the height of a row, of the line above the map, and the room between it and its totals."""
+
+POWERS: Final = (2, 3, 4)
+"""Exponents of the spacing of the strengths, the least first."""
+
+MOST_PALE: Final = 0.5
+"""The strengths are spaced evenly unless a larger share than this of all cells has the first."""
+
+LINE: Final = 15
+"""Pixels from one line of a total to the next."""
 
 LIGHTEST: Final = 0.12
 """How much of the strong colour the first strength has; the last one has all of it."""
@@ -188,6 +200,12 @@ class MapData:
     known: bool = True
 
     @property
+    def error(self) -> float:
+        """The half-width of any one cell, near enough to space strengths by."""
+        halves = [float(high - low) / 2 for _, low, high in self.cells if low is not None and high is not None]
+        return median(halves) * (100 if self.shares else 1) if halves else 0.0
+
+    @property
     def values(self) -> list[float]:
         return [float(between(value).middle) * (100 if self.shares else 1) for value, _, _ in self.cells]
 
@@ -268,15 +286,17 @@ class _Map:
             table.known and bool((low is None or low <= 0) and (high is None or high >= 0))
             for _, low, high in table.cells
         ]
-        self.top = _round(max([1.0, *self.values]))
+        self.ends = ends_of(self.values, table.error)
         self.rows, self.columns = list(table.rows), list(table.columns)
         hollow = "A hollow centre: the interval of the cell holds 0." if table.known else ""
         margins = "Totals stand at the margins." if self.rows else ""
-        self.sentences = [*table.said, f"{hollow} {margins}".strip()]
+        uneven = "" if is_even(self.ends) else "The lighter a colour, the fewer values it spans."
+        self.sentences = [*table.said, " ".join(filter(None, (hollow, margins, uneven)))]
         names = [self.down.label(at) for at in range(self.down.size)]
         self.left = min(wide / 3, max(measured(name, SMALL) for name in [*names, self.down.columns_text]) + GAP)
         self.right = max(measured(total, SMALL) for total in [*self.rows, "total"]) + GAP if self.rows else 2.0
         self.cell = max(4.0, (wide - self.left - self.right) / self.across.size)
+        self.below = _lines(self.columns, self.cell - 6)
 
     # ------------------------------------------------------------ words
 
@@ -297,11 +317,10 @@ class _Map:
 
     def strength(self, value: float) -> int:
         """Which of the strengths a value has, from 0."""
-        return max(0, min(STEPS - 1, math.ceil(STEPS * value / self.top) - 1))
+        return strength_of(value, self.ends)
 
     def key(self) -> alt.LayerChart:
         """The meaning of the strengths: six cells, each with the numbers that it stands for."""
-        ends = [self.top * at / STEPS for at in range(STEPS + 1)]
         each = min(90.0, self.wide / STEPS)
         rows = [
             {
@@ -310,7 +329,7 @@ class _Map:
                 "y": 0,
                 "y2": 12,
                 "fill": self.mixed(at),
-                "label": self.table.key(ends[at + 1]),
+                "label": self.table.key(self.ends[at]),
             }
             for at in range(STEPS)
         ]
@@ -326,7 +345,7 @@ class _Map:
         return alt.LayerChart(layer=layers).properties(width=self.wide, height=30)
 
     def chart(self) -> alt.LayerChart:
-        tall = HEAD + ROW * (self.down.size + 1) + GAP
+        tall = HEAD + ROW * (self.down.size + 1) + GAP + LINE * (max([1, *map(len, self.below)]) - 1)
         cells = self._cells()
         layers = [
             alt.Chart(alt.InlineData(values=cells))
@@ -437,16 +456,18 @@ class _Map:
             {"x": end, "y": HEAD / 2, "text": "total", "align": "left", "fill": quiet},
             {"x": 0, "y": below, "text": "total", "align": "left", "fill": quiet},
         ]
-        short = [total.partition(" ")[0].rstrip(",") for total in self.columns]
         if not rows:
             return []
-        texts = next(
-            (some for some in (self.columns, short) if max(measured(total, FLOOR) for total in some) + 6 <= self.cell),
-            [],
-        )
         columns = [
-            {"x": self.left + (at + 0.5) * self.cell, "y": below, "text": total, "align": "center", "fill": quiet}
-            for at, total in enumerate(texts)
+            {
+                "x": self.left + (at + 0.5) * self.cell,
+                "y": below + LINE * line,
+                "text": words,
+                "align": "center",
+                "fill": quiet,
+            }
+            for at, lines in enumerate(self.below)
+            for line, words in enumerate(lines)
         ]
         return [*heads[: 1 + bool(columns)], *rows, *columns]
 
@@ -486,6 +507,40 @@ def totals(cells: Sequence[Derived]) -> list[str]:
 def _short(value: int | Fraction | Enclosed) -> str:
     """A value as it is written in a cell: of a fraction the nearest whole number."""
     return shown(value) if isinstance(value, int | Enclosed) else shown(round(value))
+
+
+def _lines(totals: Sequence[str], room: float) -> list[list[str]]:
+    """Totals with their errors, each in a line or, where there is less room, in two; none where a total would lose its
+    error."""
+    for some in ([[total] for total in totals], [total.split(" ", 1) for total in totals]):
+        if all(measured(words, FLOOR) <= room for lines in some for words in lines):
+            return some
+    return []
+
+
+def ends_of(values: Sequence[float], error: float) -> list[float]:
+    """The largest value that each strength stands for: evenly spaced, or closer below where most cells would look
+    alike; but never closer than `error`, which is how far any one cell may be off."""
+    most = _round(max([1.0, *values]))
+    even = [most * step / STEPS for step in range(1, STEPS + 1)]
+    if sum(value <= even[0] for value in values) <= MOST_PALE * len(values):
+        return even
+
+    def largest(ends: Sequence[float]) -> int:
+        return max(Counter(strength_of(value, ends) for value in values).values())
+
+    spaced = [[*(float(f"{most * (step / STEPS) ** power:.2g}") for step in range(1, STEPS)), most] for power in POWERS]
+    apart = [ends for ends in spaced if ends[0] >= max(1.0, error) and ends == sorted({*ends})]
+    return min([even, *apart], key=largest)
+
+
+def is_even(ends: Sequence[float]) -> bool:
+    return math.isclose(ends[0] * STEPS, ends[-1])
+
+
+def strength_of(value: float, ends: Sequence[float]) -> int:
+    """The strength of a value, from 0."""
+    return min(bisect_left(ends, value * (1 - 1e-12)), STEPS - 1)
 
 
 def _round(most: float) -> float:

@@ -61,7 +61,8 @@ class _Side:
 
     def bin(self, field: str = "at") -> dict[str, Any]:
         ends = [self.panel.bins - 0.5, -0.5] if self.panel.lying else [-0.5, self.panel.bins - 0.5]
-        column = self.counts.domain.columns_text.replace("_", " ")
+        counts = self.counts
+        column = (counts.axis.name if counts.named else counts.domain.columns_text).replace("_", " ")
         common: dict[str, Any] = {
             "values": [
                 at

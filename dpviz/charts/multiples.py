@@ -17,7 +17,7 @@ from dpviz.charts.picture import promise
 from dpviz.charts.registry import register
 from dpviz.charts.theme import FLOOR, SMALL, TEXT, TITLE, Ink, Palette, Theme, palette
 from dpviz.charts.ticks import lies, ticks
-from dpviz.charts.words import capital, known, measured, often, shortened, shown, spread, wrapped
+from dpviz.charts.words import capital, known, measured, often, reach, shortened, shown, spread, wrapped
 from dpviz.errors import ParameterError, ReleaseFormat
 from dpviz.exact import Number, probability
 from dpviz.model.domain import Domain
@@ -36,6 +36,9 @@ HEAD, TALL, FOOT, ROW, CELL = 20, 96, 24, 20, 24
 
 THICK, THIN = 3.0, 1.0
 HEAD_OF_ARROW = 4.0
+
+DOMINATES, FEWEST_LABELS = 4, 3
+"""A label this many times larger than all others, of at least so many, is off the axis of lying bars."""
 
 SINGLE: Final = 5.0
 """Pixels from bin to bin from which on each bin has bars of its own; closer ones run together into bands."""
@@ -315,12 +318,14 @@ class _Bars:
         self.release, self.panels, self.domain, self.marks = release, panels, domain, marks
         ends = [end for panel in panels for end in panel.ends]
         self.low, self.high = min(0.0, *ends, 0.0), max(1.0, *ends, 1.0)
+        self.off = self._dominating() if domain is None else ""
         self.steps = _ticks(self.low, self.high, TALL / 32)
         self.axis = max(AXIS, *(math.ceil(measured(shown(step))) + 10 for step in self.steps))
         across = _across(wide - self.axis)
         self.each = (wide - self.axis - GAP * (across - 1)) / across
         self.single = domain is None or self.each / domain.size >= SINGLE
-        self.sentences = [self._errors(beta), release.answer.remark(release.reading)]
+        cut = f"A triangle: {self.off} is off the scale, and its number stands beside it." if self.off else ""
+        self.sentences = [self._errors(beta), cut, release.answer.remark(release.reading)]
         if domain is not None:
             self._upright(domain, across)
         else:
@@ -358,6 +363,24 @@ class _Bars:
             said.append(f"{look}: {of}{size}")
         limited = f", for what is {WITHIN}; an arrow is an open end" if first.reading.limited.cuts else ""
         return f"{'; '.join(said)}; {often(beta)}{limited}." if said else ""
+
+    def _dominating(self) -> str:
+        """The label so much larger than all others that nobody would see them, which the axis then leaves out."""
+        most: dict[str, float] = {}
+        for panel in self.panels:
+            for place, label in enumerate(panel.labels):
+                ends = [panel.values[place], *(self._ends(bar, place)[1] for bar, _ in self._bars(panel, ROW))]
+                most[label] = max(most.get(label, 0.0), *ends)
+        first, second, *_ = [*sorted(most.items(), key=lambda one: -one[1]), ("", 0.0), ("", 0.0)]
+        if len(most) < FEWEST_LABELS or not 0 < DOMINATES * second[1] < first[1]:
+            return ""
+        self.high = max(1.0, second[1])
+        for panel in self.panels:
+            for place, value in enumerate(panel.values):
+                if value > self.high and panel.one is not None:
+                    low, high = panel.one.low[place], panel.one.high[place]
+                    panel.texts[place] += _reached(value, low, high)
+        return first[0]
 
     def _upright(self, domain: Domain, across: int) -> None:
         marks, each = self.marks, self.each
@@ -404,7 +427,7 @@ class _Bars:
         longest = max((measured(label, FLOOR) for panel in self.panels for label in panel.labels), default=0.0)
         texts = max((measured(text, FLOOR) for panel in self.panels for text in panel.texts), default=0.0)
         names = min(each * 0.4, longest + 8)
-        room = each - names - texts - 8
+        room = each - names - texts - (8 if not self.off else 14)
         most = [
             max(1, *(len(panel.labels) for panel in self.panels[at : at + across]))
             for at in range(0, len(self.panels), across)
@@ -428,6 +451,12 @@ class _Bars:
             for place, (label, value, text) in enumerate(zip(panel.labels, panel.values, panel.texts, strict=True)):
                 y = top + ROW * place + ROW / 2
                 marks.text(left, y, shortened(label, names - 8), marks.colours.ink)
+                if value > self.high:
+                    edge = along(left, self.high)
+                    marks.rect(along(left, 0), y - 6, edge, y + 6, marks.ink.pale)
+                    marks.text(edge, y, "▸", marks.ink.strong)
+                    marks.text(edge + 10, y, text, marks.colours.ink)
+                    continue
                 low, high = sorted((along(left, 0), along(left, value)))
                 marks.rect(low, y - 6, high, y + 6, marks.ink.pale)
                 end = high
@@ -460,6 +489,15 @@ class _Bars:
             self.low if low is None or not math.isfinite(low) else low,
             self.high if high is None or not math.isfinite(high) else high,
         )
+
+
+def _reached(value: float, low: float | None, high: float | None) -> str:
+    """The interval of a value whose bar is not drawn, in words."""
+    if low is None or high is None:
+        return ""
+    if high - value == value - low:
+        return f" ±{reach(Fraction(high - value))}"
+    return f", {shown(math.floor(low))} to {shown(math.ceil(high))}"
 
 
 class _Lists:

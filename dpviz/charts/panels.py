@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
-from dpviz.charts.words import measured, often, shown
+from dpviz.charts.words import known, measured, often, shown, spread
 from dpviz.model.answers import Axis, Enclosed, Intervals
 from dpviz.model.answers.values import around
 from dpviz.model.domain import Domain
@@ -90,6 +90,8 @@ class Counts:
     fractions         the values as they were released, where they are no whole numbers
     told              a label as it stands on a page
     limited           whether the limits of the unit may leave rows out, so that values are counted numbers
+    named             the rows by name, where they are no bins of the question
+    said              a sentence on all of them
     asked             the intervals for what was asked, where a profile closes them; `single` is for what was counted
     """
 
@@ -110,6 +112,8 @@ class Counts:
     told: Callable[[str], str] = str
     limited: bool = False
     asked: Ends | None = None
+    named: Sequence[str] = ()
+    said: str = ""
 
     @classmethod
     def released(cls, release: Release, beta: Any, colours: Palette) -> Counts:
@@ -143,6 +147,40 @@ class Counts:
         )
 
     @classmethod
+    def stretched(cls, release: Release, beta: Any, colours: Palette) -> Counts | None:
+        """Sums of neighbouring bins, where there are more bins than have marks of their own and the answer knows their
+        sums."""
+        found = release.answer.stretches(release.reading, beta)
+        if found is None:
+            return None
+        question, whole, limited = release.question, f"{len(found.values):,}", release.reading.limited
+        domain = found.domain(question)
+        single, together = (
+            Ends.of(around(found.values, bar, (None, None)), limited.ends) for bar in (found.one, found.every)
+        )
+        real = release.teaching is None
+        total, error = found.whole
+        return cls(
+            axis=Axis(found.name(question), "stretch", (), domain, whole),
+            domain=domain,
+            values=found.values,
+            nouns=question.nouns(release.unit),
+            ink=colours.release if real else colours.public,
+            colours=colours,
+            verb="released" if real else "drawn",
+            often=often(beta),
+            one=found.one,
+            every=found.every,
+            single=single,
+            together=together,
+            real=real,
+            told=question.domain.told,
+            named=tuple(found.label(question, at) for at in range(len(found.values))),
+            limited=limited.cuts,
+            said=f"In all {shown(total)} {question.nouns(release.unit)}, {spread(error)} ({known(error)}).{found.rest}",
+        )
+
+    @classmethod
     def public(cls, table: PublicTable, colours: Palette) -> Counts:
         values = np.asarray(table.counts, dtype=np.int64)
         axis = Axis(" and ".join(table.domain.columns), "bin", (), table.domain, f"{len(values):,}")
@@ -155,6 +193,8 @@ class Counts:
 
     def label(self, index: int) -> str:
         """The label of a row, for a reader."""
+        if self.named:
+            return self.named[index]
         return self.told(self.domain.label(index))
 
     @property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.charts.maps import STEPS, _Map, _round, of_release
+from dpviz.charts.maps import STEPS, _Map, _round, ends_of, is_even, of_release, strength_of
 from dpviz.charts.theme import PALETTES, palette
 from dpviz.errors import DpvizError, ParameterError, ReleaseFormat
 from dpviz.exact import probability
@@ -116,3 +117,29 @@ def test_what_is_no_table_of_two_columns_is_refused(made: Any, error: type[Excep
 @pytest.mark.parametrize(("most", "top"), [(1, 1.2), (1.21, 1.5), (999, 1200), (1200, 1200), (1201, 1500), (7.3, 9)])
 def test_the_strongest_cell_ends_at_a_round_number(most: float, top: float) -> None:
     assert _round(most) == pytest.approx(top)
+
+
+@pytest.mark.parametrize("width", [240, 320, 400, 480, 640, 1200])
+@pytest.mark.parametrize("error", ["1/20", "1/2", "5"])
+def test_a_total_stands_with_its_error_at_any_width(width: int, error: str) -> None:
+    made = map_of(drawn(dv.Dense(error)), "light", width)
+    end = made.left + made.cell * made.across.size
+    below = [text for text in made._margins() if text["x"] < end and text["align"] == "center"]
+    each: dict[float, list[str]] = {}
+    for text in below:
+        each.setdefault(text["x"], []).append(text["text"])
+    found = [" ".join(lines) for _, lines in sorted(each.items())]
+    assert found in ([], made.columns) and all("±" in total or " to " in total for total in found)
+    assert found or made.cell < 100
+
+
+def test_strengths_are_even_where_cells_differ_by_them_and_closer_below_where_most_would_look_alike() -> None:
+    assert ends_of(range(60), 1) == [10, 20, 30, 40, 50, 60]
+    skewed = [round(1500 * (at / 59) ** 4) for at in range(60)]
+    for error in (1, 20):
+        ends = ends_of(skewed, error)
+        assert ends == sorted({*ends}) and ends[0] >= error and ends[-1] == 1500 and not is_even(ends)
+        assert max(Counter(strength_of(value, ends) for value in skewed).values()) <= 30
+    assert ends_of(skewed, 300) == [250, 500, 750, 1000, 1250, 1500], "no closer than any one cell may be off"
+    for value, ends in ((0, even := ends_of(range(60), 1)), (10, even), (10.5, even), (60, even)):
+        assert strength_of(value, ends) == next(at for at, end in enumerate(ends) if value <= end)

@@ -139,3 +139,29 @@ def test_a_hostile_label_is_a_text_and_nothing_else() -> None:
     chart = drawn(SEX, dv.Dense("1/2")).chart()
     keys = {key for key, value in everything(spec(chart)) if isinstance(value, str) and "<img" in value}
     assert keys <= {"text", "description"}
+
+
+@pytest.mark.parametrize(("other", "off"), [(1, False), (3, False), (40, True)])
+@pytest.mark.parametrize("width", [360, 700])
+def test_a_label_much_larger_than_all_others_is_off_the_scale_with_its_number_and_error(
+    other: int, off: bool, width: int
+) -> None:
+    frame = pd.DataFrame(
+        [
+            (f"month {month}", city)
+            for month in range(1, 6)
+            for at, city in enumerate("abc")
+            for _ in range(100 * (other if city == "c" else 1) + at)
+        ],
+        columns=["month", "city"],
+    )
+    cities = dv.Domain.categories(["a", "b"], column="city", other=True)
+    release = dv.teaching(frame, seed=1).draw(cities, dv.Dense("1"), by=MONTHS)
+    chart = release.chart(width=width)
+    bars = sorted(row["x2"] - row["x"] for layer in marks(chart, "rect") for row in layer["rows"])
+    assert len(bars) == 15 and bars[-1] < 5 * bars[0] and bars[-1] > 20
+    beside = [f"{part.values[2]:,} ±3" for part in release.groups.values()]
+    assert all((number in words(chart)) == off for number in beside) and ("▸" in words(chart)) == off
+    assert ("A triangle: other is off the scale" in titles(chart)) == off
+    for kind, row in rows(chart):
+        assert kind == "text" or 0 <= row["x"] <= row["x2"] <= width

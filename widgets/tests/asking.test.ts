@@ -462,3 +462,56 @@ test("two queries that are clicked are compared by their rows, and bins to add u
     await waited();
     expect(asked()[1]).toMatchObject({ what: "stretch", by: "labels", first: ["A"], second: ["F"] });
 });
+
+/** A tree over 2,000 bins, of which 100 stretches of 20 bins are drawn. */
+function long(more: Record<string, unknown> = {}): any {
+    const bins = Array.from({ length: 2000 }, (_, i) => String(i));
+    const bar = (value: string): unknown => ({ value, kind: "numerical", rule: "r", off: "0.5" });
+    const both = (wide: string): unknown => Object.fromEntries(["0.1", "0.05", "0.01"].map((beta) => [beta, { one: bar("9"), all: bar(wide) }]));
+    const sums = Array.from({ length: 100 }, (_, i) => i * 20);
+    const stretches = {
+        size: "20",
+        axis: "visits, 20 bins to a bar",
+        scale: "intervals",
+        labels: sums.map((first) => `${first} to ${first + 19}`),
+        short_labels: sums.map((first) => `${first}–${first + 20}`),
+        values: sums.map((_, i) => String(100 + (i === 40 ? 500 : i))),
+        bars: both("21"),
+        whole: "15400",
+        whole_bars: Object.fromEntries(["0.1", "0.05", "0.01"].map((beta) => [beta, bar("33")])),
+        ...more,
+    };
+    return askable({ kind: "tree", labels: bins, short_labels: bins, values: bins.map(() => "7"), strips: null, stretches });
+}
+
+test("a long tree is drawn as sums, told as a whole, and its bins are drawn where there is room for each", async () => {
+    open(long());
+    expect(shown.el.textContent).toContain("In all 15,400 person-years released, ±≈33. Most in 800 to 819: 600, ±≈21 with all 100 bars at once.");
+    expect(shown.el.querySelector("svg .dp-column")).toBeNull();
+    expect(shown.el.querySelector(".dp-stage svg")!.textContent).toContain("visits, 20 bins to a bar");
+    shown.host.answers["ask"] = () => body();
+    walker().focus();
+    press(walker(), "ArrowRight");
+    expect(walker().getAttribute("aria-valuetext")).toBe("20 to 39: 101 released; this stretch alone: 92 to 110 · among all 100: 80 to 122");
+    press(walker(), "Enter");
+    await waited();
+    expect([asked()[0].what, asked()[0].first, asked()[0].second]).toEqual(["stretch", ["20"], ["39"]]);
+    press(walker(), "ArrowRight", { shiftKey: true });
+    await waited();
+    expect([asked()[1].first, asked()[1].second]).toEqual([["20"], ["59"]]);
+    shown.button("Look closer").click();
+    await settle();
+    expect(shown.el.querySelector(".dp-stage svg")!.textContent).not.toContain("bins to a bar");
+    press(walker(), "ArrowRight");
+    expect(walker().getAttribute("aria-valuetext")).toContain("this bin alone");
+});
+
+test.each([
+    ["a sum too few", { values: ["1"], labels: ["0 to 1999"], short_labels: ["0–2000"] }],
+    ["a label too few", { labels: ["0 to 19"] }],
+    ["no bar of the whole", { whole_bars: {} }],
+])("sums that are malformed are not drawn: %s", (_, wrong) => {
+    vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    open(long(wrong));
+    expect(shown.el.querySelector(".dp-stage")).toBeNull();
+});

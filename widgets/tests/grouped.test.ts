@@ -254,3 +254,16 @@ test.each([
     const el = open(panels(["a", "b"], AGES, wrong));
     expect([el.querySelector(".dp-parts"), vi.mocked(console.warn).mock.calls.length]).toEqual([null, 1]);
 });
+
+test.each([
+    [["11", "12", "13", "14", "13", "12"], false],
+    [["11", "12", "900", "14", "13", "850"], true],
+    [["110", "120", "400", "140", "130", "380"], false],
+])("a label much larger than all others is off the scale, with its number and error beside it: %s, %s", (values, off) => {
+    const el = open(panels(["a", "b"], ["x", "y", "other"], { scale: "categories", values }));
+    const bars = [...el.querySelectorAll("svg.dp-chart .dp-bar")].map((one) => Number(one.getAttribute("width")));
+    expect(Math.max(...bars) < 5 * Math.max(bars[0]!, bars[1]!)).toBe(true);
+    expect(el.querySelectorAll("svg.dp-chart .dp-over").length).toBe(off ? 2 : 0);
+    expect(el.textContent!.includes("is off the scale")).toBe(off);
+    for (const one of [values[2]!, values[5]!]) expect(words(el).includes(`${one} ±10`)).toBe(off);
+});

@@ -1,7 +1,8 @@
 /** Tables that agree: a map of two columns with its totals, the others as lists, and all cells in one table. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { heatMap, top, type HeatMap } from "../src/charts/heat_map";
+import { largestCell } from "../src/answers/walk";
+import { endsOf, heatMap, top, type HeatMap } from "../src/charts/heat_map";
 import { bring } from "../src/answers/result_view";
 import { marginalsView } from "../src/views/marginals";
 import { Host, press, render, result, type Shown } from "./host";
@@ -57,7 +58,7 @@ test("the first table of two columns is a map with its totals, names as texts an
     const el = open(marginals());
     const map = el.querySelector(".dp-plot > svg")!;
     expect(texts(map, ".dp-heat-value")).toEqual(["20,000", "0", "6", "\u22121", "0", "0"]);
-    expect(texts(map, "text")).toEqual(expect.arrayContaining(["1000", "2000", "<b>y</b>", "20,000 ±9", "5 ±9", "0 ±9", "20,005", "\u22121"]));
+    expect(texts(map, "text")).toEqual(expect.arrayContaining(["1000", "2000", "<b>y</b>", "20,000 ±9", "5 ±9", "0 ±9", "20,005 ±11", "\u22121"]));
     expect(el.textContent).toContain("Any one cell of a × b is within ±≈12 of the true count, 95 in 100");
     expect(el.querySelectorAll("b").length).toBe(0);
 });
@@ -137,7 +138,42 @@ const grid = (rows: number, columns: number): HeatMap => ({
     down: { name: "down", labels: Array.from({ length: rows }, (_, i) => `a rather long name ${i}`), totals: Array.from({ length: rows }, () => "1,234,567 ±89") },
     across: { name: "across", labels: Array.from({ length: columns }, (_, i) => `column ${i}`), totals: Array.from({ length: columns }, () => "12") },
     cells: Array.from({ length: rows * columns }, (_, i) => ({ near: i, text: String(i), open: i % 7 === 0 })),
+    error: 1,
     title: "A map",
+});
+
+test.each([240, 320, 400, 480, 640, 1200])("a total stands with its error, at any width: %i", (room) => {
+    for (const columns of [1, 2, 4, 6, 12]) {
+        const total = "1,234 ±56";
+        const map = heatMap({ ...grid(3, columns), across: { name: "across", labels: Array.from({ length: columns }, (_, i) => `c${i}`), totals: Array.from({ length: columns }, () => total) } }, room)!;
+        const words = [...map.element.querySelectorAll("text")].map((one) => one.textContent!);
+        const many = (text: string): number => words.filter((one) => one === text).length;
+        expect(many("1,234")).toBe(many("±56"));
+        expect([0, columns]).toContain(many(total) + many("1,234"));
+        if (room >= 640 && columns <= 6) expect(many(total) + many("1,234")).toBe(columns);
+    }
+});
+
+test("strengths are even where cells differ by them, closer below where most cells would look alike, and never closer than the error", () => {
+    const even = Array.from({ length: 60 }, (_, i) => i);
+    expect(endsOf(even, 1)).toEqual([10, 20, 30, 40, 50, 60]);
+    const skewed = Array.from({ length: 60 }, (_, i) => Math.round(1500 * (i / 59) ** 4));
+    for (const error of [1, 20]) {
+        const ends = endsOf(skewed, error);
+        expect(ends.every((end, i) => end > (ends[i - 1] ?? error))).toBe(true);
+        expect(ends.at(-1)).toBe(1500);
+        const classes = ends.map((end, i) => skewed.filter((value) => value <= end && value > (ends[i - 1] ?? -1)).length);
+        expect(Math.max(...classes)).toBeLessThanOrEqual(30);
+        expect(classes.reduce((sum, many) => sum + many, 0)).toBe(60);
+    }
+    expect(endsOf(skewed, 300)).toEqual([250, 500, 750, 1000, 1250, 1500]);
+});
+
+test("a map without room for numbers tells the largest with its error, and how to read the others", () => {
+    const told = { value: "b: 7", bars: "±2" };
+    const [narrow, wide] = [false, true].map((written) => largestCell({ written, told: (cell) => ({ ...told, value: `${told.value} of ${cell}` }) }, [1, 7, 3]));
+    expect(narrow!.textContent).toContain("The largest cell is b: 7 of 1; ±2.");
+    expect(wide).toBeNull();
 });
 
 test.each([240, 320, 640, 1200])("nothing leaves the picture at a width of %i, which is wider only where cells would be too narrow", (room) => {

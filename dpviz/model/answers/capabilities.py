@@ -25,6 +25,7 @@ from dpviz.model.answers.reading import (
     Packed,
     Points,
     Reading,
+    Stretches,
     Values,
     View,
 )
@@ -251,6 +252,10 @@ class TableQueries(Refusing):
 
     def table_row(self, reading: Reading, label: object, beside: Sequence[Any]) -> Sequence[Any] | None:
         """All points of the row of a table in which others lie, where a label of fewer columns names one; else None."""
+        return None
+
+    def stretches(self, reading: Reading, beta: Fraction) -> Stretches | None:
+        """Sums of neighbouring bins that a picture draws where there are more bins than it has room for; or None."""
         return None
 
     def heat_map_columns(self, reading: Reading) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ reading another one costs nothing, and none of them makes the others better.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,6 +34,7 @@ from dpviz.model.answers.reading import (
     Packed,
     Points,
     Reading,
+    Stretches,
     Values,
     View,
 )
@@ -55,6 +57,12 @@ ABOUT: Final[Mapping[str, str]] = {
     "below them became 0. Biased upward, and not consistent. No interval is stated.",
 }
 """The estimators, and what somebody who reads one must know of it: above all its bias."""
+
+MOST_BINS: Final = 500
+"""The most bins that have marks of their own in a picture."""
+
+MOST_STRETCHES, FEWEST_STRETCHES = 300, 25
+"""The most and the fewest sums that stand for the bins of a picture without room for each."""
 
 PLACES: Final = 3
 """Fitted values of a picture are rounded to so many decimal places."""
@@ -296,6 +304,33 @@ class Ranges(AdditiveCounts):
                 found[low, high] = every or _jointly(bar, together, noun)
         return _each_around(values, [found[span] for span in spans])
 
+    def stretches(self, reading: Reading, beta: Fraction) -> Stretches | None:
+        """The nodes of the lowest height that has few enough for a picture, whose sums the fit knows best.
+
+        Sums are rounded to whole counts, for no digit more is sure. Bars are those of the node that errs most.
+        """
+        shape = self.design.shape
+        size = next((size for size in shape.sizes if -(-shape.n // size) <= MOST_STRETCHES), shape.n)
+        spans = [(first, min(first + size, shape.n) - 1) for first in range(0, shape.n, size)]
+        if shape.n <= MOST_BINS or len(spans) < FEWEST_STRETCHES:
+            return None
+        unlike = sorted({0, len(spans) - 2, *(first // size for first, _ in segments(shape)), len(spans) - 1})
+
+        def most(beta: Fraction) -> ErrorValue:
+            bars = [reading.error.range(*spans[at], beta) for at in unlike]
+            return max((bar for bar in bars if bar is not None), key=lambda bar: bar.value)
+
+        whole, total = reading.error.range(0, shape.n - 1, beta), Fraction(self.fit.range(0, shape.n - 1))
+        assert whole is not None
+        return Stretches(
+            size,
+            spans,
+            np.array([round(self.fit.range(*span)) for span in spans], dtype=np.int64),
+            _with_rounding(most(beta)),
+            _with_rounding(_jointly(most(beta / len(spans)), len(spans), "stretches")),
+            (round(total), whole if total.denominator == 1 else _with_rounding(whole)),
+        )
+
     def _bars_of_rows(
         self, reading: Reading, beta: Fraction, among: Among, rows: range, reader: str
     ) -> list[ErrorValue]:
@@ -368,10 +403,35 @@ class Ranges(AdditiveCounts):
                 "short_labels": domain.short_labels if drawn else [],
                 "list": None,
                 "bars": {text(beta): _bars_json(reading.error, beta) for beta in betas},
+                **(self._stretched(reading, betas) if drawn else {}),
                 "picture_off": text(ceil_to(off, Fraction(1, 10 ** (PLACES + 1)))),
             },
             arrays={"values": values} if drawn else {},
         )
+
+    def _stretched(self, reading: Reading, betas: Sequence[Fraction]) -> dict[str, Any]:
+        """The stretches as the page takes them, where it has no room for all bins."""
+        found = {beta: self.stretches(reading, beta) for beta in betas}
+        some = next(iter(found.values()), None)
+        if some is None:
+            return {}
+        question, known = reading.question, {beta: one for beta, one in found.items() if one is not None}
+        domain = some.domain(question)
+        return {
+            "stretches": {
+                "size": str(some.size),
+                "axis": some.name(question),
+                "scale": domain.kind,
+                "labels": [some.label(question, at) for at in range(len(some.spans))],
+                "short_labels": domain.short_labels,
+                "values": [str(value) for value in some.values.tolist()],
+                "bars": {
+                    text(beta): {"one": one.one.to_json(), "all": one.every.to_json()} for beta, one in known.items()
+                },
+                "whole": str(some.whole[0]),
+                "whole_bars": {text(beta): one.whole[1].to_json() for beta, one in known.items()},
+            }
+        }
 
 
 def pieces_of(query: Query) -> list[tuple[int, int, Fraction]]:
@@ -432,6 +492,11 @@ def _jointly(bar: ErrorValue, together: int, noun: str) -> ErrorValue:
     if together == 1:
         return bar
     return replace(bar, how="bound", rule=f"union bound over {together:,} {noun}, {bar.rule}", off=None)
+
+
+def _with_rounding(bar: ErrorValue) -> ErrorValue:
+    """A half-width around a value that was rounded to a whole count."""
+    return replace(bar, value=Fraction(math.ceil(bar.value + Fraction(1, 2))), rule=f"{bar.rule}, for rounded values")
 
 
 def _each_around(values: Values, bars: Sequence[ErrorValue]) -> Intervals:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dpviz.boundary import protect_module
 from dpviz.errors import ReleaseFormat
 from dpviz.model.between import Enclosed
-from dpviz.model.domain import Domain
-from dpviz.model.error import ErrorModel, How
+from dpviz.model.domain import Domain, IntegerDomain
+from dpviz.model.error import ErrorModel, ErrorValue, How
 from dpviz.model.limited import Limited
 from dpviz.model.question import Question
 from dpviz.privacy.unit import Unit
@@ -66,6 +66,52 @@ class Reading:
     def limited(self) -> Limited:
         """The part of an answer that the limits of the unit may leave out."""
         return Limited(self.question, self.unit, self.together)
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Neighbouring bins of a long answer added up, for a picture that has no room for each of them.
+
+    size        how many bins a stretch has; the last one may have fewer
+    spans       the first and the last row of each
+    values      their sums, rounded to whole counts
+    one, every  how far any one of them may be off, and all at once, which allows for the rounding
+    whole       the sum of all bins, and how far it may be off, in the same way
+    """
+
+    size: int
+    spans: Sequence[tuple[int, int]]
+    values: NDArray[np.int64]
+    one: ErrorValue
+    every: ErrorValue
+    whole: tuple[int, ErrorValue]
+
+    def domain(self, question: Question) -> Domain:
+        """The stretches as bins: of whole numbers as intervals, of others by the labels of their first bins."""
+        bins = question.domain
+        if isinstance(bins, IntegerDomain) and bins.size == bins.inner:
+            edges = [bins.low + first for first, _ in self.spans]
+            return Domain.intervals([*edges, bins.high + 1], column=bins.column)
+        return Domain.categories([bins.label(first) for first, _ in self.spans], column=self.column(question))
+
+    @staticmethod
+    def column(question: Question) -> str:
+        return question.domain.columns_text
+
+    def label(self, question: Question, at: int) -> str:
+        """A stretch by its first and its last bin, both included."""
+        first, last = (question.domain.told(question.domain.label(row)) for row in self.spans[at])
+        return first if first == last else f"{first} to {last}"
+
+    def name(self, question: Question) -> str:
+        """The name of their axis: the column, and the number of bins to a bar."""
+        return f"{self.column(question)}, {self.size:,} bins to a bar"
+
+    @property
+    def rest(self) -> str:
+        """A sentence on the last stretch, where it is shorter than the others."""
+        first, last = self.spans[-1]
+        return "" if last - first + 1 == self.size else f" The last bar has {last - first + 1:,}."
 
 
 @dataclass(frozen=True)

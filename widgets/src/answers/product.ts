@@ -5,7 +5,7 @@
  */
 
 import { groupedBars, MOST_BESIDE, MOST_GROUPS, seriesKey } from "../charts/grouped_bars";
-import { heatMap, heatKey, hollow, MOST_COLUMNS, MOST_ROWS, type Reach } from "../charts/heat_map";
+import { endsOf, heatMap, heatKey, hollow, isEven, MOST_COLUMNS, MOST_ROWS, type Reach } from "../charts/heat_map";
 import { Marks } from "../charts/histogram";
 import { among, bounds, findingOf, made, type Counted } from "../wording/counted";
 import { h, show } from "../dom/dom";
@@ -13,7 +13,7 @@ import { approximate, exactly } from "../numbers/exact";
 import { switchOf } from "../dom/looks";
 import type { Bar } from "../protocol/protocol";
 import type { Drawing, Surroundings } from "./result_view";
-import { CAUGHT, inRows, stageOf, type Told, type Walked } from "./walk";
+import { CAUGHT, inRows, largestCell, stageOf, type Told, type Walked } from "./walk";
 import { kindOf, labelText, often, shown, spread } from "../wording/words";
 
 type Factors = NonNullable<Counted["factors"]>;
@@ -62,8 +62,10 @@ export function productOf(result: Product, around: Surroundings, looks: readonly
             return listed.draw(beta, room);
         }
         const title = `${result.title}. ${findingOf(result, beta)}`;
-        stage.draw(look === MAP ? cells.map(beta, room, title) : cells.beside(beta, room, title), room);
-        scale.replaceChildren(...(look === MAP ? [heatKey(cells.values, Math.min(room, 520), reachesOf(result, beta))] : []));
+        const map = look === MAP ? cells.map(beta, room, title) : null;
+        stage.draw(look === MAP ? map : cells.beside(beta, room, title), room);
+        const largest = map === null ? null : largestCell(map, map.values);
+        scale.replaceChildren(...(largest === null ? [] : [largest]), ...(look === MAP ? [heatKey(cells.values, Math.min(room, 520), errorOf(result, beta), reachesOf(result, beta))] : []));
     }
 
     return {
@@ -126,7 +128,7 @@ class Cells {
         };
     }
 
-    map(beta: string, room: number, title: string): Walked | null {
+    map(beta: string, room: number, title: string): (Walked & { written: boolean; values: number[] }) | null {
         const [result, marks] = [this.#result, new Marks(this.#result, beta)];
         const [down, across]: [Side, Side] = this.#long === 0 ? [0, 1] : [1, 0];
         const columns = this.#labels[across].length;
@@ -134,10 +136,10 @@ class Cells {
         const open = rows.map((row) => isOpen(marks, this.values[row]!));
         const side = (at: Side): { name: string; labels: string[]; totals: string[] } => ({ name: this.#names[at], labels: this.#labels[at], totals: [] });
         const cells = rows.map((row, cell) => ({ near: this.values[row]!, text: shown(result.values.at(row)), open: open[cell]! }));
-        const map = heatMap({ down: side(down), across: side(across), cells, title }, room);
+        const map = heatMap({ down: side(down), across: side(across), cells, error: errorOf(result, beta), title }, room);
         if (map === null) return null;
         const told = (cell: number): Told => this.#told(rows[cell]!, beta, open[cell]! ? "Its own interval holds 0: whether it is empty is not settled." : CAUGHT);
-        return { ...map, count: rows.length, move: inRows(columns, rows.length), told };
+        return { ...map, count: rows.length, move: inRows(columns, rows.length), told, values: cells.map(({ near }) => near) };
     }
 
     /** Left and right walk bars, up and down the same bin of the next group. */
@@ -179,6 +181,8 @@ function isOpen(marks: Marks, value: number): boolean {
     return low <= 0 && high >= 0;
 }
 
+const errorOf = (result: Product, beta: string): number => approximate(exactly(result.bars.get(beta)!.one.value));
+
 /** Both half-widths on the scale of the colour. */
 function reachesOf(result: Product, beta: string): Reach[] {
     const { one, all } = result.bars.get(beta)!;
@@ -192,7 +196,7 @@ function reachesOf(result: Product, beta: string): Reach[] {
 function mapKey(result: Product, beta: string, values: readonly number[]): HTMLElement {
     const { one } = result.bars.get(beta)!;
     const marks = new Marks(result, beta);
-    return h("div", {}, values.some((value) => isOpen(marks, value)) ? hollow() : null, h("div", {}, `Lines below the colours: how far a cell may be off, on the same scale, ${often(beta)} (${kindOf(one)}).`));
+    return h("div", {}, values.some((value) => isOpen(marks, value)) ? hollow() : null, h("div", {}, `${isEven(endsOf(values, errorOf(result, beta))) ? "Lines below the colours: how far a cell may be off, on the same scale" : "The lighter a colour, the fewer values it spans. Below the colours: how far a cell may be off"}, ${often(beta)} (${kindOf(one)}).`));
 }
 
 function besideKey({ name, labels }: { name: string; labels: readonly string[] }): HTMLElement {

@@ -149,3 +149,10 @@ export function inRows(columns: number, count: number): Walked["move"] {
         return Math.max(column, Math.min(next, (rows - 1) * columns + column, count - 1));
     };
 }
+
+/** The number of the largest cell, below a map that has no room for those in its cells; and how to read the others. */
+export function largestCell({ written, told }: { written: boolean; told(cell: number): Told }, values: readonly number[]): HTMLElement | null {
+    if (written) return null;
+    const { value, bars } = told(values.indexOf(Math.max(...values)));
+    return h("p", { class: "dp-hint" }, `The largest cell is ${value}; ${bars}. Tap a cell, or walk the cells with the arrow keys, to read its number.`);
+}

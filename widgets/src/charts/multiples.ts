@@ -177,7 +177,7 @@ function lying({ panels, low, high, nouns, title }: Multiples, width: number): D
             const middle = box.top + (row + 0.5) * ROW;
             const inner = { box: { ...box, left: zero, right: along(high) }, low, high };
             chart.append(label(box.left, middle + 4, cut(panel.labels[row]!, names - 8)), ...lyingMark(mark, along, inner, middle, { bars: true, intervals: true }));
-            const end = Math.max(along(mark.value) + 4, along(mark.all.high), along(0));
+            const end = Math.max(along(mark.value) + (mark.value > high ? 8 : 4), along(mark.all.high), along(0));
             chart.append(label(end + 5, middle + 4, panel.texts[row]!));
         });
         const rest = panel.marks.length === 0 && panel.rest === "" ? "nothing is shown" : panel.rest;

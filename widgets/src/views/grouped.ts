@@ -20,6 +20,9 @@ import { kindOf, labelText, often, shown, spread } from "../wording/words";
 /** The panels that are drawn at once, and the labelled bars in each; of more parts, a reader turns the pages. */
 export const [MOST_PANELS, MOST_BARS] = [12, 12];
 
+/** A label this many times larger than all others, of at least so many, is off the axis. */
+const [DOMINATES, FEWEST_LABELS] = [4, 3];
+
 /** The data of the panels; an answer of an earlier version, and one too long, has its table alone. */
 const readParts = shape({
     each: text,
@@ -69,6 +72,7 @@ export const groupedView: ResultView<Grouped> = {
         });
         let page = 0;
         let banded = false;
+        let cut = false;
         return {
             element: h("div", { class: "dp-parts" }, said, pages.element, stage.element),
             levels: result.bars.size > 0 || drawn.ends.size > 0,
@@ -77,12 +81,12 @@ export const groupedView: ResultView<Grouped> = {
                 pages.draw(page);
                 const some = panelsOn(drawn, page);
                 if (named(drawn)) return stage.draw(lists(result, drawn, some), width);
-                const [walked, runTogether] = bars(result, drawn, some, beta, width);
-                banded = runTogether;
+                const [walked, runTogether, offScale] = bars(result, drawn, some, beta, width);
+                [banded, cut] = [runTogether, offScale];
                 stage.draw(walked, width);
             },
             finding: () => findingOf(result, drawn),
-            key: (beta) => keyOf(result, drawn, beta, banded),
+            key: (beta) => keyOf(result, drawn, beta, banded, cut),
         };
     },
     table: grid,
@@ -185,32 +189,48 @@ function marksOf({ bars, limits }: Grouped, drawn: Content, beta: string): (row:
     };
 }
 
-function bars(result: Grouped, drawn: Content, some: readonly number[], beta: string, width: number): [Walked, banded: boolean] {
+function bars(result: Grouped, drawn: Content, some: readonly number[], beta: string, width: number): [Walked, banded: boolean, cut: boolean] {
     const mark = marksOf(result, drawn, beta);
-    const [standing, most] = [stands(drawn), stands(drawn) ? Infinity : MOST_BARS];
-    const rows = some.map((part) => rowsOf(drawn, part).slice(0, most));
+    const standing = stands(drawn);
+    const rows = some.map((part) => rowsOf(drawn, part).slice(0, standing ? Infinity : MOST_BARS));
+    let [low, high] = [0, 1];
+    for (let row = 0; row < drawn.values.length; row += 1) {
+        const { value, all, one } = mark(row);
+        [low, high] = [Math.min(low, value, all.low, one.low), Math.max(high, value, all.high, one.high)];
+    }
+    const most = standing ? high : scaleEnd(drawn, (row) => mark(row).all.high, high);
+    const own = result.bars.get(beta);
+    const written = (row: number): string => `${told(drawn, row, 10)}${own !== undefined && mark(row).value > most ? ` ${spread(own.one)}` : ""}`;
     const panels = some.map((part, at): Panel => {
         const more = drawn.starts[part + 1]! - drawn.starts[part]! - rows[at]!.length;
         return {
             name: drawn.names[part]!,
             marks: rows[at]!.map(mark),
             labels: standing ? [] : rows[at]!.map((row) => labelAt(drawn, part, row)),
-            texts: standing ? [] : rows[at]!.map((row) => told(drawn, row, 10)),
+            texts: standing ? [] : rows[at]!.map(written),
             rest: more > 0 ? `${shown(String(more))} more in the table` : drawn.list?.ended[part] === true ? `${NO_MORE} no more` : "",
         };
     });
-    let [low, high] = [0, 1];
-    for (let row = 0; row < drawn.values.length; row += 1) {
-        const { value, all, one } = mark(row);
-        [low, high] = [Math.min(low, value, all.low, one.low), Math.max(high, value, all.high, one.high)];
-    }
     const axis: Named | null = standing ? { axis: drawn.axis, scale: drawn.scale as Named["scale"], scales: drawn.scales, sparse: false, short_labels: drawn.short_labels } : null;
-    const found = multiples({ panels, axis, low, high, nouns: result.nouns, title: `${result.title}. ${findingOf(result, drawn)}`, teaching: result.teaching !== null }, width);
+    const found = multiples({ panels, axis, low, high: most, nouns: result.nouns, title: `${result.title}. ${findingOf(result, drawn)}`, teaching: result.teaching !== null }, width);
     const toldAt = (at: number): Told => {
         const [panel, place] = found.place(at);
         return toldOf(result, drawn, some[panel]!, rows[panel]![place]!, beta);
     };
-    return [{ ...found, told: toldAt }, found.banded];
+    return [{ ...found, told: toldAt }, found.banded, most < high];
+}
+
+/** The end of the axis of lying bars: a label so much larger than all others that nobody would see them is off it. */
+function scaleEnd(drawn: Content, end: (row: number) => number, high: number): number {
+    const labels = new Map<string, number>();
+    drawn.names.forEach((_, part) => {
+        for (const row of rowsOf(drawn, part)) {
+            const name = labelAt(drawn, part, row);
+            labels.set(name, Math.max(labels.get(name) ?? 0, end(row)));
+        }
+    });
+    const [first = high, second = high] = [...labels.values()].sort((a, b) => b - a);
+    return labels.size >= FEWEST_LABELS && second > 0 && first > DOMINATES * second ? second : high;
 }
 
 function toldOf(result: Grouped, drawn: Content, part: number, row: number, beta: string): Told {
@@ -285,7 +305,7 @@ function errors({ bars, limits }: Grouped, beta: string): string {
     return bar === undefined ? "" : `Any one value is within ${spread(bar.one)} of ${truth}, ${often(beta)}.`;
 }
 
-function keyOf({ bars, limits }: Grouped, drawn: Content, beta: string, banded: boolean): Node[] {
+function keyOf({ bars, limits }: Grouped, drawn: Content, beta: string, banded: boolean, cut: boolean): Node[] {
     if (drawn.values.length === 0) return [];
     const own = bars.get(beta);
     const every = `all ${drawn.whole === "" ? `${drawn.noun}s` : drawn.whole} of one ${drawn.each} at once`;
@@ -301,6 +321,7 @@ function keyOf({ bars, limits }: Grouped, drawn: Content, beta: string, banded: 
             {},
             h("div", {}, h("strong", {}, first), `${size(own?.one)}, holds for any one ${drawn.noun}, ${often(beta)}${how(own?.one)}`),
             all ? h("div", {}, h("strong", {}, second), `${size(own?.all)}, holds for ${every}, ${often(beta)}${how(own?.all)}`) : h("div", {}, `no bar holds for all ${drawn.noun}s at once`),
+            cut ? h("div", {}, "▸ is off the scale, which leaves room for the others: its number stands beside it.") : null,
             limits === null ? null : h("div", {}, `For what is ${WITHIN}. ${banded ? "" : ARROWS}`),
         ),
     ];

@@ -3,7 +3,7 @@
 import { asker, type Pictured } from "../answers/asking";
 import { quantileLine } from "../answers/quantile_line";
 import { closedGlyph, columnGlyph, glyph } from "../charts/glyphs";
-import { histogram, Marks, type Histogram, type Which } from "../charts/histogram";
+import { histogram, Marks, type Histogram, type View, type Which } from "../charts/histogram";
 import { rowOf, type Texts } from "../protocol/columns";
 import { ARROWS, askedText, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../wording/intervals";
 import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../wording/counted";
@@ -53,8 +53,17 @@ function blank(result: Counted): Drawing {
     };
 }
 
+/** Sums of neighbouring bins, `size` of them each, that are drawn where there is no room for each bin. */
+export interface Sums {
+    counts: Counted;
+    size: number;
+    finding(beta: string): string;
+    /** The bars of a stretch of bins, and the bin that a place among them tells; null where each bin has marks. */
+    draw(beta: string, view: View): Histogram | null;
+}
+
 /** A histogram with its marks, a reader's picks and, for a long one, a stretch of it alone. */
-export function drawn(result: Counted, around: Surroundings, pictured?: Pictured): Drawing {
+export function drawn(result: Counted, around: Surroundings, pictured?: Pictured, sums: Sums | null = null): Drawing {
     const long = result.values.length > LONG;
     const inner = result.asked === null ? (result.strips ?? []) : [];
     const closer = h("button", { type: "button", class: "dp-button", hidden: true, onclick: (event: Event) => timed(event, () => look()) }, "Look closer");
@@ -92,6 +101,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     const element = h("div", {}, asking === null ? zoom.element : null, looks, holds, stage, quantiles?.element, asking?.element ?? elsewhere(result));
     cover.classList.toggle("dp-brushable", asking !== null);
 
+    const told = (beta: string): string => sums?.finding(beta) ?? findingOf(result, beta);
     let width = 640;
     let level = "";
     let striped = false;
@@ -100,6 +110,10 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     let words = "";
     let chart: Histogram | null = null;
     let view = { from: 0, to: result.values.length - 1 };
+    /** Of so many bins each bar on show is the sum: 1 where each bin has marks of its own. */
+    let unit = 1;
+    const lastOf = (first: number): number => Math.min(result.values.length, first + unit) - 1;
+    const placeOf = (one: number): number => Math.floor(one / unit);
     let bin: number | null = null;
 
     function setView(from: number, to: number): void {
@@ -121,7 +135,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         show(readout, on);
         show(outline, on);
         if (bin === null || chart === null) return;
-        const told = readOf(result, level, bin);
+        const told = unit === 1 ? readOf(result, level, bin) : readOf(sums!.counts, level, placeOf(bin), "stretch");
         readout.replaceChildren(
             h("strong", {}, told.value),
             h("span", {}, told.bars),
@@ -196,7 +210,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
             moved = true;
             if (asking === null) show(brushes[0]!, true);
             if (asking === null) lay(brushes[0]!, Math.min(dragged, over), Math.max(dragged, over));
-            else timed(event, () => asking.brush(dragged!, over));
+            else timed(event, () => asking.brush(Math.min(dragged!, over), lastOf(Math.max(dragged!, over))));
         }
         setBin(over ?? (document.activeElement === walker ? bin : null));
     });
@@ -210,10 +224,10 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         const at = place(event);
         const end = chart?.binAt(at.x, at.y) ?? null;
         if (asking !== null) {
-            if (dragged !== null && !moved && end === dragged) timed(event, () => asking.tick(end));
+            if (dragged !== null && !moved && end === dragged) timed(event, () => tick(end));
         } else show(brushes[0]!, false);
         if (asking === null && dragged !== null && end !== null && Math.abs(end - dragged) >= CLOSEST) {
-            const [from, to] = [Math.min(dragged, end), Math.max(dragged, end)];
+            const [from, to] = [Math.min(dragged, end), lastOf(Math.max(dragged, end))];
             timed(event, () => setView(from, to));
         }
         dragged = null;
@@ -224,6 +238,12 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         if (document.activeElement !== walker) setBin(null);
     });
 
+    /** Pick a bin; or of a sum, all its bins. */
+    function tick(first: number): void {
+        if (unit === 1) asking?.tick(first);
+        else asking?.brush(first, lastOf(first));
+    }
+
     /** Where a stretch that is picked with Shift began. */
     let anchor: number | null = null;
 
@@ -231,15 +251,15 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     walker.addEventListener("blur", () => setBin(null));
     walker.addEventListener("input", () => setBin(Number(walker.value)));
     walker.addEventListener("keydown", (event) => {
-        const step = event.shiftKey && asking === null ? 10 : 1;
-        const at = bin ?? view.from;
+        const step = (event.shiftKey && asking === null ? 10 : 1) * unit;
+        const at = unit === 1 ? (bin ?? view.from) : placeOf(bin ?? view.from) * unit;
         const to: Record<string, number | undefined> = {
             ArrowRight: at + step,
             ArrowDown: at + step,
             ArrowLeft: at - step,
             ArrowUp: at - step,
-            PageUp: at - 10,
-            PageDown: at + 10,
+            PageUp: at - 10 * unit,
+            PageDown: at + 10 * unit,
             Home: view.from,
             End: view.to,
         };
@@ -248,21 +268,24 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         else if (event.key === "Escape") walker.blur();
         if (asking !== null && (event.key === "Enter" || event.key === " ")) {
             event.preventDefault();
-            timed(event, () => asking.tick(at));
+            timed(event, () => tick(at));
         }
         if (next === undefined || event.ctrlKey || event.metaKey) return;
         event.preventDefault();
         setBin(next);
         anchor = event.shiftKey ? (anchor ?? at) : null;
-        if (asking !== null && anchor !== null) timed(event, () => asking.brush(anchor!, bin!));
+        if (asking !== null && anchor !== null) timed(event, () => asking.brush(Math.min(anchor!, bin!), lastOf(Math.max(anchor!, bin!))));
     });
 
     // --- drawing -----------------------------------------------------------------------------------------------------
 
     function draw(beta: string, wide: number): void {
-        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : [], held), findingOf(result, beta)];
+        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : [], held), told(beta)];
         [level, width] = [beta, wide];
-        chart = histogram(result, beta, marks, { width, ...view, title: `${result.title}. ${words}` });
+        const title = `${result.title}. ${words}`;
+        const summed = sums?.draw(beta, { width, ...view, title }) ?? null;
+        unit = summed === null ? 1 : sums!.size;
+        chart = summed ?? histogram(result, beta, marks, { width, ...view, title });
         plot.replaceChildren(chart.element);
         show(looks, inner.length > 0 && !chart.columns && !chart.tooShort);
         show(holds, (result.asked?.ends.get(beta)?.all ?? null) !== null && !chart.tooShort);
@@ -279,8 +302,8 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         levels: true,
         plain: false,
         draw,
-        finding: (beta) => (beta === level ? words : findingOf(result, beta)),
-        key: (beta) => keyOf(result, beta, chart!, striped, held),
+        finding: (beta) => (beta === level ? words : told(beta)),
+        key: (beta) => (unit === 1 ? keyOf(result, beta, chart!, striped, held) : keyOf(sums!.counts, beta, chart!, false, "one", "stretch")),
         heed() {
             asking?.draw(level, width);
             quantiles?.heed();
@@ -423,7 +446,7 @@ function closedKey(result: Counted, beta: string, asked: NonNullable<Counted["as
 }
 
 /** The meaning of the marks, in words. */
-export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean, which: Which = "one"): Node[] {
+export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean, which: Which = "one", noun = "bin"): Node[] {
     if (result.asked !== null) return closedKey(result, beta, result.asked, chart, which);
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
@@ -435,7 +458,7 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
             h(
                 "p",
                 {},
-                `${spread(one)} for any one bin${how(one)}` +
+                `${spread(one)} for any one ${noun}${how(one)}` +
                     (all === null ? "" : `, ${spread(all)} for all ${count} at once${how(all)}`) +
                     `, ${often(beta)}: smaller than the marks.`,
             ),
@@ -453,17 +476,17 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
                 : []),
             h(
                 "div",
-                { title: oneTip(beta, one, made(result), limited) },
+                noun === "bin" ? { title: oneTip(beta, one, made(result), limited) } : {},
                 h("strong", {}, first),
-                ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
+                ` ${spread(one)}, holds for any one ${noun}, ${often(beta)}${how(one)}`,
             ),
             all === null
                 ? h("div", {}, "no bar holds for all bins at once")
                 : h(
                       "div",
-                      { title: allTip(beta, all, count) },
+                      noun === "bin" ? { title: allTip(beta, all, count) } : {},
                       h("strong", {}, second),
-                      ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
+                      ` ${spread(all)}, holds for all ${count} ${noun === "bin" ? "bins" : "stretches"} at once, ${often(beta)}${how(all)}`,
                   ),
             limited && !chart.columns ? h("div", {}, ARROWS) : null,
         ),

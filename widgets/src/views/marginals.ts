@@ -11,7 +11,7 @@ import { readBar, type Bar, type Result } from "../protocol/protocol";
 import { exact, list, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
 import type { ResultView } from "../answers/result_view";
 import { dataTable, NUMBERS } from "../dom/table";
-import { CAUGHT, inRows, stageOf, type Told, type Walked } from "../answers/walk";
+import { CAUGHT, inRows, largestCell, stageOf, type Told, type Walked } from "../answers/walk";
 import { kindOf, labelText, MINUS, often, shown, spread } from "../wording/words";
 
 /** Fitted cells come in hundredths. */
@@ -93,7 +93,7 @@ export const marginalsView: ResultView<Marginals> = {
             show(stage.element, map !== null);
             stage.draw(map, width);
             const reaches = whole ? [] : reachesOf(result, at, beta);
-            const below = map === null ? cellsOf(result, starts, at, beta, whole) : h("div", { class: "dp-map-key" }, heatKey(map.values, Math.min(width, 520), reaches));
+            const below = map === null ? cellsOf(result, starts, at, beta, whole) : h("div", { class: "dp-map-key" }, largestCell(map, map.values), heatKey(map.values, Math.min(width, 520), errorOf(result, at, beta), reaches));
             plot.replaceChildren(below, h("p", { class: "dp-hint" }, whole ? BIASED : errors(result, at, beta)));
         }
 
@@ -173,8 +173,12 @@ function errors(result: Marginals, at: number, beta: string): string {
 }
 
 interface Drawn extends Walked {
+    written: boolean;
     values: number[];
 }
+
+/** The half-width of any one cell of a table. */
+const errorOf = ({ radii }: Marginals, at: number, beta: string): number => approximate(exactly(radii.get(beta)!.one[at]!.value));
 
 /** Both half-widths of a table's cells on the scale of the colour. */
 function reachesOf(result: Marginals, at: number, beta: string): Reach[] {
@@ -201,15 +205,15 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
         const near = result.fitted.near(starts[at]! + row) / HUNDREDTHS;
         return { near, text: signed(result.whole.at(starts[at]! + row)), open: Math.floor(near) - reach <= 0 };
     });
-    const side = (place: string, labels: string[], short: boolean): { name: string; labels: string[]; totals: string[] } => {
+    const side = (place: string, labels: string[]): { name: string; labels: string[]; totals: string[] } => {
         const { whole: rounded, radii } = result.margins[Number(place)]!;
         const sums = whole ? sumsOf(result, starts[at]!, rows.length, columns.length, place === first) : rounded;
         const bar = whole ? undefined : radii.get(beta);
-        return { name: result.factors[Number(place)]!.name, labels, totals: sums.map((one) => (short || bar === undefined ? signed(one) : `${signed(one)} ${spread(bar)}`)) };
+        return { name: result.factors[Number(place)]!.name, labels, totals: sums.map((one) => (bar === undefined ? signed(one) : `${signed(one)} ${spread(bar)}`)) };
     };
-    const [down, across] = turned ? [side(second, columns, false), side(first, rows, true)] : [side(first, rows, false), side(second, columns, true)];
+    const [down, across] = turned ? [side(second, columns), side(first, rows)] : [side(first, rows), side(second, columns)];
     const values = cells.map(({ near }) => near);
-    const map = heatMap({ down, across, cells, title: `${result.title}: ${nameOf(result, at)}. ${whole ? BIASED : errors(result, at, beta)}` }, width);
+    const map = heatMap({ down, across, cells, error: errorOf(result, at, beta), title: `${result.title}: ${nameOf(result, at)}. ${whole ? BIASED : errors(result, at, beta)}` }, width);
     if (map === null) return null;
     const { one, all } = result.radii.get(beta)!;
     const cameAs = result.teaching === null ? "released" : "drawn";

@@ -2,13 +2,17 @@
 
 import { intervalText, valueText, type AskedRow } from "../answers/asking";
 import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
-import { counted, type Counted } from "../wording/counted";
+import { histogram, Marks, MOST_SINGLE } from "../charts/histogram";
+import { numbers as read, texts } from "../protocol/columns";
+import { readBar } from "../protocol/protocol";
+import { exact, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
+import { checkRows, counted, made, type Counted } from "../wording/counted";
 import { h } from "../dom/dom";
 import { approximate, exactly } from "../numbers/exact";
 import type { OfPage, ResultView } from "../answers/result_view";
 import { cell, headOf } from "../answers/saving";
-import { shown } from "../wording/words";
-import { drawn, numbers } from "./histogram";
+import { shown, spread } from "../wording/words";
+import { drawn, numbers, type Sums } from "./histogram";
 
 /** From this width on the names stand beside their bars. */
 const BESIDE = 620;
@@ -44,6 +48,71 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
     return element;
 }
 
+/** Fewer sums than this are no picture: each bin is drawn. */
+const FEWEST = 8;
+
+const readStretches = shape({
+    stretches: maybe(
+        shape({
+            size: whole,
+            axis: text,
+            scale: oneOf("intervals", "categories"),
+            labels: texts,
+            short_labels: texts,
+            values: read,
+            bars: table(shape({ one: readBar, all: maybe(readBar) })),
+            /** The sum of all bins. */
+            whole: exact,
+            whole_bars: table(readBar),
+        }),
+    ),
+});
+
+type Tree = Counted & Read<typeof readStretches>;
+
+function treeOf(result: Parameters<typeof counted>[0]): Tree {
+    const tree = { ...counted(result), ...readStretches(result.content, "result") };
+    const { stretches, betas, values } = tree;
+    if (stretches === null) return tree;
+    checkRows({ ...stretches, betas });
+    for (const beta of betas) if (!stretches.whole_bars.has(beta)) wrong("result.stretches.whole_bars", `given at beta ${beta}`);
+    if (Math.ceil(values.length / Number(stretches.size)) !== stretches.values.length) wrong("result.stretches", "sums of all bins");
+    return tree;
+}
+
+/** The sums of neighbouring bins; none where ends of bins are closed one by one. */
+function sumsOf(result: Tree): Sums | null {
+    if (result.stretches === null || result.asked !== null) return null;
+    const { axis, scale, labels, short_labels, values, bars, whole, whole_bars } = result.stretches;
+    const size = Number(result.stretches.size);
+    const counts: Counted = { ...result, axis, scale, labels, short_labels, values, bars, scales: null, factors: null, strips: null };
+    const placeOf = (bin: number): number => Math.floor(bin / size);
+    return {
+        counts,
+        size,
+        /** All of it, and where most is. */
+        finding(beta) {
+            const [top, rest] = [values.top(), result.values.length % size];
+            const { one, all } = bars.get(beta)!;
+            const among = all === null ? spread(one) : `${spread(all)} with all ${shown(String(values.length))} bars at once`;
+            const last = rest === 0 ? "" : ` The last bar has ${shown(String(rest))} bins.`;
+            return `In all ${shown(whole)} ${result.nouns} ${made(result)}, ${spread(whole_bars.get(beta)!)}. Most in ${labels.at(top)}: ${shown(values.at(top))}, ${among}.${last}`;
+        },
+        draw(beta, view) {
+            if (view.to - view.from < Math.max(MOST_SINGLE, FEWEST * size)) return null;
+            const chart = histogram(counts, beta, new Marks(counts, beta), { ...view, from: placeOf(view.from), to: placeOf(view.to) });
+            return {
+                ...chart,
+                binAt(x, y) {
+                    const place = chart.binAt(x, y);
+                    return place === null ? null : Math.max(view.from, place * size);
+                },
+                probe: (bin) => chart.probe(placeOf(bin)),
+            };
+        },
+    };
+}
+
 /** Fitted values as the page has them: rounded, so that no interval is stated. */
 function rounded(result: Counted): OfPage {
     const off = result.content["picture_off"];
@@ -56,11 +125,11 @@ function rounded(result: Counted): OfPage {
     };
 }
 
-export const treeView: ResultView<Counted> = {
+export const treeView: ResultView<Tree> = {
     kind: "tree",
-    read: counted,
+    read: treeOf,
     table: numbers,
     csv: rounded,
-    create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width)),
+    create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width), sumsOf(result)),
     narrow: () => false,
 };
