@@ -161,7 +161,7 @@ class Counts:
         real = release.teaching is None
         total, error = found.whole
         return cls(
-            axis=Axis(found.name(question), "stretch", (), domain, whole),
+            axis=Axis(found.name(question), "sum", (), domain, whole),
             domain=domain,
             values=found.values,
             nouns=question.nouns(release.unit),

@@ -486,13 +486,13 @@ function long(more: Record<string, unknown> = {}): any {
 
 test("a long tree is drawn as sums, told as a whole, and its bins are drawn where there is room for each", async () => {
     open(long());
-    expect(shown.el.textContent).toContain("In all 15,400 person-years released, ±≈33. Most in 800 to 819: 600, ±≈21 with all 100 bars at once.");
+    expect(shown.el.textContent).toContain("In all 15,400 person-years released, ±≈33. Most in 800 to 819: 600, ±≈21 with all 100 sums at once.");
     expect(shown.el.querySelector("svg .dp-column")).toBeNull();
     expect(shown.el.querySelector(".dp-stage svg")!.textContent).toContain("visits, 20 bins to a bar");
     shown.host.answers["ask"] = () => body();
     walker().focus();
     press(walker(), "ArrowRight");
-    expect(walker().getAttribute("aria-valuetext")).toBe("20 to 39: 101 released; this stretch alone: 92 to 110 · among all 100: 80 to 122");
+    expect(walker().getAttribute("aria-valuetext")).toBe("20 to 39: 101 released; this sum alone: 92 to 110 · among all 100: 80 to 122");
     press(walker(), "Enter");
     await waited();
     expect([asked()[0].what, asked()[0].first, asked()[0].second]).toEqual(["stretch", ["20"], ["39"]]);

@@ -327,7 +327,7 @@ class Ranges(AdditiveCounts):
             spans,
             np.array([round(self.fit.range(*span)) for span in spans], dtype=np.int64),
             _with_rounding(most(beta)),
-            _with_rounding(_jointly(most(beta / len(spans)), len(spans), "stretches")),
+            _with_rounding(_jointly(most(beta / len(spans)), len(spans), "sums")),
             (round(total), whole if total.denominator == 1 else _with_rounding(whole)),
         )
 

@@ -55,9 +55,8 @@ function blank(result: Counted): Drawing {
 
 /** Sums of neighbouring bins, `size` of them each, that are drawn where there is no room for each bin. */
 export interface Sums {
-    counts: Counted;
     size: number;
-    finding(beta: string): string;
+    told(beta: string, bin: number): ReturnType<typeof readOf>;
     /** The bars of a stretch of bins, and the bin that a place among them tells; null where each bin has marks. */
     draw(beta: string, view: View): Histogram | null;
 }
@@ -101,7 +100,6 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     const element = h("div", {}, asking === null ? zoom.element : null, looks, holds, stage, quantiles?.element, asking?.element ?? elsewhere(result));
     cover.classList.toggle("dp-brushable", asking !== null);
 
-    const told = (beta: string): string => sums?.finding(beta) ?? findingOf(result, beta);
     let width = 640;
     let level = "";
     let striped = false;
@@ -113,7 +111,6 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     /** Of so many bins each bar on show is the sum: 1 where each bin has marks of its own. */
     let unit = 1;
     const lastOf = (first: number): number => Math.min(result.values.length, first + unit) - 1;
-    const placeOf = (one: number): number => Math.floor(one / unit);
     let bin: number | null = null;
 
     function setView(from: number, to: number): void {
@@ -135,7 +132,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         show(readout, on);
         show(outline, on);
         if (bin === null || chart === null) return;
-        const told = unit === 1 ? readOf(result, level, bin) : readOf(sums!.counts, level, placeOf(bin), "stretch");
+        const told = unit === 1 ? readOf(result, level, bin) : sums!.told(level, bin);
         readout.replaceChildren(
             h("strong", {}, told.value),
             h("span", {}, told.bars),
@@ -210,7 +207,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
             moved = true;
             if (asking === null) show(brushes[0]!, true);
             if (asking === null) lay(brushes[0]!, Math.min(dragged, over), Math.max(dragged, over));
-            else timed(event, () => asking.brush(Math.min(dragged!, over), lastOf(Math.max(dragged!, over))));
+            else timed(event, () => brush(dragged!, over));
         }
         setBin(over ?? (document.activeElement === walker ? bin : null));
     });
@@ -241,7 +238,11 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     /** Pick a bin; or of a sum, all its bins. */
     function tick(first: number): void {
         if (unit === 1) asking?.tick(first);
-        else asking?.brush(first, lastOf(first));
+        else brush(first, first);
+    }
+
+    function brush(one: number, other: number): void {
+        asking?.brush(Math.min(one, other), lastOf(Math.max(one, other)));
     }
 
     /** Where a stretch that is picked with Shift began. */
@@ -252,7 +253,7 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
     walker.addEventListener("input", () => setBin(Number(walker.value)));
     walker.addEventListener("keydown", (event) => {
         const step = (event.shiftKey && asking === null ? 10 : 1) * unit;
-        const at = unit === 1 ? (bin ?? view.from) : placeOf(bin ?? view.from) * unit;
+        const at = Math.floor((bin ?? view.from) / unit) * unit;
         const to: Record<string, number | undefined> = {
             ArrowRight: at + step,
             ArrowDown: at + step,
@@ -274,13 +275,13 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         event.preventDefault();
         setBin(next);
         anchor = event.shiftKey ? (anchor ?? at) : null;
-        if (asking !== null && anchor !== null) timed(event, () => asking.brush(Math.min(anchor!, bin!), lastOf(Math.max(anchor!, bin!))));
+        if (asking !== null && anchor !== null) timed(event, () => brush(anchor!, bin!));
     });
 
     // --- drawing -----------------------------------------------------------------------------------------------------
 
     function draw(beta: string, wide: number): void {
-        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : [], held), told(beta)];
+        if (marks === null || beta !== level) [marks, words] = [new Marks(result, beta, striped ? inner : [], held), findingOf(result, beta)];
         [level, width] = [beta, wide];
         const title = `${result.title}. ${words}`;
         const summed = sums?.draw(beta, { width, ...view, title }) ?? null;
@@ -302,8 +303,8 @@ export function drawn(result: Counted, around: Surroundings, pictured?: Pictured
         levels: true,
         plain: false,
         draw,
-        finding: (beta) => (beta === level ? words : told(beta)),
-        key: (beta) => (unit === 1 ? keyOf(result, beta, chart!, striped, held) : keyOf(sums!.counts, beta, chart!, false, "one", "stretch")),
+        finding: (beta) => (beta === level ? words : findingOf(result, beta)),
+        key: (beta) => keyOf(result, beta, chart!, striped, held),
         heed() {
             asking?.draw(level, width);
             quantiles?.heed();
@@ -446,7 +447,7 @@ function closedKey(result: Counted, beta: string, asked: NonNullable<Counted["as
 }
 
 /** The meaning of the marks, in words. */
-export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean, which: Which = "one", noun = "bin"): Node[] {
+export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "tooShort" | "columns">, striped: boolean, which: Which = "one"): Node[] {
     if (result.asked !== null) return closedKey(result, beta, result.asked, chart, which);
     const { one, all } = result.bars.get(beta)!;
     const count = among(result);
@@ -458,7 +459,7 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
             h(
                 "p",
                 {},
-                `${spread(one)} for any one ${noun}${how(one)}` +
+                `${spread(one)} for any one bin${how(one)}` +
                     (all === null ? "" : `, ${spread(all)} for all ${count} at once${how(all)}`) +
                     `, ${often(beta)}: smaller than the marks.`,
             ),
@@ -476,17 +477,17 @@ export function keyOf(result: Counted, beta: string, chart: Pick<Histogram, "too
                 : []),
             h(
                 "div",
-                noun === "bin" ? { title: oneTip(beta, one, made(result), limited) } : {},
+                { title: oneTip(beta, one, made(result), limited) },
                 h("strong", {}, first),
-                ` ${spread(one)}, holds for any one ${noun}, ${often(beta)}${how(one)}`,
+                ` ${spread(one)}, holds for any one bin, ${often(beta)}${how(one)}`,
             ),
             all === null
                 ? h("div", {}, "no bar holds for all bins at once")
                 : h(
                       "div",
-                      noun === "bin" ? { title: allTip(beta, all, count) } : {},
+                      { title: allTip(beta, all, count) },
                       h("strong", {}, second),
-                      ` ${spread(all)}, holds for all ${count} ${noun === "bin" ? "bins" : "stretches"} at once, ${often(beta)}${how(all)}`,
+                      ` ${spread(all)}, holds for all ${count} bins at once, ${often(beta)}${how(all)}`,
                   ),
             limited && !chart.columns ? h("div", {}, ARROWS) : null,
         ),

@@ -2,16 +2,18 @@
 
 import { intervalText, valueText, type AskedRow } from "../answers/asking";
 import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
-import { histogram, Marks, MOST_SINGLE } from "../charts/histogram";
+import { columnGlyph, glyph } from "../charts/glyphs";
+import { histogram, Marks, MOST_SINGLE, type Histogram } from "../charts/histogram";
 import { numbers as read, texts } from "../protocol/columns";
-import { readBar } from "../protocol/protocol";
+import { readBar, type Bar } from "../protocol/protocol";
 import { exact, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
-import { checkRows, counted, made, type Counted } from "../wording/counted";
+import { bounds, checkRows, counted, made, type Counted } from "../wording/counted";
 import { h } from "../dom/dom";
 import { approximate, exactly } from "../numbers/exact";
-import type { OfPage, ResultView } from "../answers/result_view";
+import type { Drawing, OfPage, ResultView } from "../answers/result_view";
 import { cell, headOf } from "../answers/saving";
-import { shown, spread } from "../wording/words";
+import { WITHIN } from "../wording/intervals";
+import { kindOf, often, shown, spread } from "../wording/words";
 import { drawn, numbers, type Sums } from "./histogram";
 
 /** From this width on the names stand beside their bars. */
@@ -81,26 +83,51 @@ function treeOf(result: Parameters<typeof counted>[0]): Tree {
 }
 
 /** The sums of neighbouring bins; none where ends of bins are closed one by one. */
-function sumsOf(result: Tree): Sums | null {
+function sumsOf(result: Tree): (Sums & Pick<Drawing, "finding" | "key">) | null {
     if (result.stretches === null || result.asked !== null) return null;
     const { axis, scale, labels, short_labels, values, bars, whole, whole_bars } = result.stretches;
     const size = Number(result.stretches.size);
     const counts: Counted = { ...result, axis, scale, labels, short_labels, values, bars, scales: null, factors: null, strips: null };
+    let last: Histogram | null = null;
     const placeOf = (bin: number): number => Math.floor(bin / size);
     return {
-        counts,
         size,
+        told(beta, bin) {
+            const place = placeOf(bin);
+            const { one, all } = bounds(counts, beta, place);
+            return { value: `${labels.at(place)}: ${shown(values.at(place))} ${made(result)}`, bars: `this sum alone: ${one}${all === null ? "" : ` · among all ${shown(String(values.length))}: ${all}`}` };
+        },
+        key(beta) {
+            if (last === null) return [];
+            const { tooShort, columns } = last;
+            const { one, all } = bars.get(beta)!;
+            const limited = result.limits === null ? "" : `, for what is ${WITHIN}`;
+            const row = (name: string, bar: Bar, of: string): HTMLElement => h("div", {}, h("strong", {}, name), ` ${spread(bar)}, holds for ${of}, ${often(beta)}, ${kindOf(bar)}${limited}`);
+            return [
+                tooShort ? null : columns ? columnGlyph() : glyph(),
+                h(
+                    "div",
+                    {},
+                    tooShort ? h("div", {}, "Both bars are smaller than the marks.") : null,
+                    columns ? h("div", {}, h("strong", {}, "dark"), " least to greatest value in a column") : null,
+                    row(columns ? "middle" : "thick", one, "any one sum"),
+                    all === null ? null : row(columns ? "pale" : "thin with caps", all, `all ${shown(String(values.length))} sums at once`),
+                ),
+            ].filter((node) => node !== null);
+        },
         /** All of it, and where most is. */
         finding(beta) {
             const [top, rest] = [values.top(), result.values.length % size];
             const { one, all } = bars.get(beta)!;
-            const among = all === null ? spread(one) : `${spread(all)} with all ${shown(String(values.length))} bars at once`;
-            const last = rest === 0 ? "" : ` The last bar has ${shown(String(rest))} bins.`;
-            return `In all ${shown(whole)} ${result.nouns} ${made(result)}, ${spread(whole_bars.get(beta)!)}. Most in ${labels.at(top)}: ${shown(values.at(top))}, ${among}.${last}`;
+            const among = all === null ? spread(one) : `${spread(all)} with all ${shown(String(values.length))} sums at once`;
+            const short = rest === 0 ? "" : ` The last bar has ${shown(String(rest))} bins.`;
+            return `In all ${shown(whole)} ${result.nouns} ${made(result)}, ${spread(whole_bars.get(beta)!)}. Most in ${labels.at(top)}: ${shown(values.at(top))}, ${among}.${short}`;
         },
         draw(beta, view) {
+            last = null;
             if (view.to - view.from < Math.max(MOST_SINGLE, FEWEST * size)) return null;
-            const chart = histogram(counts, beta, new Marks(counts, beta), { ...view, from: placeOf(view.from), to: placeOf(view.to) });
+            const chart = histogram(counts, beta, new Marks(counts, beta), { ...view, title: `${result.title}. ${this.finding(beta)}`, from: placeOf(view.from), to: placeOf(view.to) });
+            last = chart;
             return {
                 ...chart,
                 binAt(x, y) {
@@ -130,6 +157,16 @@ export const treeView: ResultView<Tree> = {
     read: treeOf,
     table: numbers,
     csv: rounded,
-    create: (result, around) => drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width), sumsOf(result)),
+    create(result, around) {
+        const sums = sumsOf(result);
+        const drawing = drawn(result, around, (rows, _, width) => estimators(result.nouns, rows, width), sums);
+        if (sums === null) return drawing;
+        /** Of bins that are drawn one by one, the histogram tells its marks. */
+        const key = (beta: string): readonly Node[] => {
+            const summed = sums.key(beta);
+            return summed.length > 0 ? summed : drawing.key(beta);
+        };
+        return { ...drawing, finding: (beta) => sums.finding(beta), key };
+    },
     narrow: () => false,
 };

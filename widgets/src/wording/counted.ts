@@ -95,16 +95,15 @@ export const alone = (result: Counted): boolean => result.sentence !== null || (
 /** A teaching draw is never called a release. */
 export const made = (result: Result): string => (result.teaching === null ? "released" : "drawn");
 
-/** One row in words; of sums of neighbouring bins the `noun` is another. */
-export function readOf(result: Counted, beta: string, i: number, noun = "bin"): { value: string; bars: string } {
+export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
     const name = result.labels.at(i);
-    const which = noun !== "bin" ? name : result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : labelText(result, name);
+    const which = result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : labelText(result, name);
     const value = `${which}: ${shown(result.values.at(i))} ${made(result)}`;
     if (alone(result)) return { value, bars: one };
     return {
         value,
-        bars: `this ${noun} alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
+        bars: `this bin alone: ${one}` + (all === null ? "" : ` · among all ${among(result)}: ${all}`),
     };
 }
 
