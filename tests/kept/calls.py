@@ -359,9 +359,8 @@ def reworded(told: dict[str, Any]) -> dict[str, Any]:
 
 def ranges_are_bins(told: dict[str, Any]) -> dict[str, Any]:
     """The same, since ranges of a column are counted as bins and no longer as its values."""
-    text = json.dumps(told).replace(
-        " of 6 ages, with at most 2 rows in each age", " of 6 bins, with at most 2 rows in each bin"
-    )
+    limits = " of 6 {}s, with at most 2 rows in each {}"
+    text = json.dumps(told).replace(limits.format("age", "age"), limits.format("bin", "bin"))
     changed: dict[str, Any] = json.loads(text)
     return changed
 
