@@ -307,8 +307,8 @@ def _text(ends: Ends, index: int) -> str:
     )
     if all(ends.stands):
         return interval_text(low, high)
-    asked = (end if stands else None for end, stands in zip((low, high), ends.stands, strict=True))
-    return f"{interval_text(*asked)}; {interval_text(low, high)} {WITHIN}"
+    least, most = (end if stands else None for end, stands in zip((low, high), ends.stands, strict=True))
+    return f"{interval_text(least, most)}; {interval_text(low, high)} {WITHIN}"
 
 
 def _beyond(counts: Counts, panel: Panel, side: _Side) -> list[Any]:

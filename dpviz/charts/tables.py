@@ -7,12 +7,13 @@ from typing import cast
 
 from dpviz.boundary import kind_of, plain_arguments
 from dpviz.charts.picture import heading, promise
-from dpviz.charts.words import capital, escape, known, often, shown, spread
+from dpviz.charts.words import capital, escape, known, often, spread, sure
 from dpviz.errors import Forbidden
 from dpviz.exact import Number, probability
 from dpviz.kinds import is_a
 from dpviz.model.answers.reading import Among, BinGrid
 from dpviz.model.answers.values import listed
+from dpviz.model.error import ErrorValue
 from dpviz.model.limited import WITHIN
 from dpviz.model.release import Release
 
@@ -99,10 +100,11 @@ def _rows(release: Release, beta: Fraction, most: int | None) -> str:
     columns = release.answer.lines(reading)
     names, cells = list(columns), [[_cell(cell) for cell in column[some]] for column in columns.values()]
     if release.valued:
-        limited = reading.limited
+        limited, half = reading.limited, _half(release.answer.bars(reading, beta)[0])
         names.append(("released" if release.teaching is None else "drawn") + ", counted" * limited.cuts)
-        cells.append([shown(value) for value in listed(release.answer.read(reading, some))])
+        cells.append([sure(value, half) for value in listed(release.answer.read(reading, some))])
         for among, name in (("one", axis.alone), ("all", axis.among)):
+            half = _half(release.answer.bars(reading, beta)[among == "all"])
             intervals = release.answer.intervals(reading, beta, cast(Among, among), some)
             if intervals is None:
                 continue
@@ -110,7 +112,7 @@ def _rows(release: Release, beta: Fraction, most: int | None) -> str:
             pairs += [(f"{name}, {WITHIN}", intervals)] if limited.cuts else []
             for head, ends in pairs:
                 names.append(head)
-                cells.append([interval_text(*both) for both in zip(ends.low, ends.high, strict=True)])
+                cells.append([interval_text(*both, half) for both in zip(ends.low, ends.high, strict=True)])
     label, told = list(columns).index(axis.noun), (axis.domain or release.question.domain).told
     lines = []
     for row in zip(*cells, strict=True):
@@ -131,10 +133,14 @@ def _cell(cell: object) -> str:
     return cell if isinstance(cell, str) else f"{cell:,}"
 
 
-def interval_text(low: int | Fraction | None, high: int | Fraction | None) -> str:
+def _half(bar: ErrorValue | None) -> Fraction | None:
+    return None if bar is None else Fraction(bar.value)
+
+
+def interval_text(low: int | Fraction | None, high: int | Fraction | None, half: Fraction | None = None) -> str:
     """`6,263 to 6,323`; an open end is said."""
     if low is None:
-        return "anything" if high is None else f"at most {shown(high)}"
+        return "anything" if high is None else f"at most {sure(high, half, 1)}"
     if high is None:
-        return f"at least {shown(low)}"
-    return f"{shown(low)} to {shown(high)}"
+        return f"at least {sure(low, half, -1)}"
+    return f"{sure(low, half, -1)} to {sure(high, half, 1)}"

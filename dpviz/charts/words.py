@@ -12,6 +12,7 @@ from dpviz.model.words import escape as escape
 from dpviz.model.words import often as often
 from dpviz.model.words import reach as reach
 from dpviz.model.words import shown as shown
+from dpviz.model.words import sure as sure
 
 
 def spread(bar: ErrorValue) -> str:

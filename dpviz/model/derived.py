@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 from dpviz import files
 from dpviz.boundary import plain_arguments, protect_module, single_arguments
-from dpviz.exact import place, text
-from dpviz.model.between import Enclosed
+from dpviz.exact import text
+from dpviz.model.between import Enclosed, between
 from dpviz.model.error import How
 from dpviz.model.limited import LEFT_OUT, WITHIN
 from dpviz.model.linear import Bias
 from dpviz.model.question import canonical
 from dpviz.model.spreadsheet import table
-from dpviz.model.words import escape, few, often, shown
+from dpviz.model.words import escape, few, often, shown, supported
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,12 +194,12 @@ class Derived:
     @property
     def interval_text(self) -> str:
         """`100 to 146`, `at least 3`."""
-        return _between(self.low, self.high)
+        return _between(self.low, self.high, self._half)
 
     @property
     def counted_text(self) -> str:
         """`966 to 984 counted within the limits`; empty where nothing is left out."""
-        return "" if self.counted is None else f"{_between(*self.counted)} {WITHIN}"
+        return "" if self.counted is None else f"{_between(*self.counted, self._half)} {WITHIN}"
 
     @property
     def told_text(self) -> str:
@@ -220,13 +220,22 @@ class Derived:
                 asked = f"the number that was asked is {self.interval_text}{self._unit}"
             low, high = self.counted
             if low is None or high is None:
-                return f"{asked}, and the counted one {_between(low, high)}"
-            return f"{asked}, and the counted one lies between {_number(low)} and {_number(high)}"
+                return f"{asked}, and the counted one {_between(low, high, self._half)}"
+            return f"{asked}, and the counted one lies between {self._ends_text(low, high)}"
         if self.low is None and self.high is None:
             return "nothing bounds the truth"
         if self.low is None or self.high is None:
             return f"the truth is {self.interval_text}{self._unit}"
-        return f"the truth lies between {_number(self.low)} and {_number(self.high)}{self._unit}"
+        return f"the truth lies between {self._ends_text(self.low, self.high)}{self._unit}"
+
+    @property
+    def _half(self) -> Fraction | None:
+        """Half the width of the interval of the counted number, whose digits are told; None where an end is open."""
+        low, high = self.counted_interval
+        return None if low is None or high is None else (high - low) / 2
+
+    def _ends_text(self, low: Fraction, high: Fraction) -> str:
+        return f"{_number(low, self._half, -1)} and {_number(high, self._half, 1)}"
 
     @property
     def _unit(self) -> str:
@@ -235,15 +244,11 @@ class Derived:
 
     @property
     def value_text(self) -> str:
-        """The value for reading: as it is, or rounded to a tenth of its interval at most, and at most a thousandth."""
-        exact = self.value.low if isinstance(self.value, Enclosed) and self.value.low == self.value.high else self.value
-        if not isinstance(exact, Fraction) or "/" not in text(exact):
-            return shown(exact)
-        unit = Fraction(1, 1000)
-        low, high = self.counted_interval
-        if low is not None and high is not None and low < high:
-            unit = min(unit, place(high - low, 2))
-        return f"about {shown(round(exact / unit) * unit)}"
+        """The value for reading: in the digits that its interval supports."""
+        rounded = supported(self.value, self._half)
+        if rounded is None:
+            return _number(self.value)
+        return shown(rounded) if rounded == between(self.value).low else f"about {shown(rounded)}"
 
     @property
     def known(self) -> str:
@@ -621,19 +626,23 @@ def saved(path: object, body: Mapping[str, Any]) -> Path:
     return files.write(place, content, "a file of derived values", "totals.json")
 
 
-def _between(low: Fraction | None, high: Fraction | None) -> str:
+def _between(low: Fraction | None, high: Fraction | None, half: Fraction | None) -> str:
     """`100 to 146`, `at least 3`."""
     if low is None:
-        return "anything" if high is None else f"at most {_number(high)}"
-    return f"at least {_number(low)}" if high is None else f"{_number(low)} to {_number(high)}"
+        return "anything" if high is None else f"at most {_number(high, half, 1)}"
+    least = _number(low, half, -1)
+    return f"at least {least}" if high is None else f"{least} to {_number(high, half, 1)}"
 
 
 def _text(number: Fraction | None) -> str | None:
     return None if number is None else text(number)
 
 
-def _number(number: Fraction | Enclosed) -> str:
-    """A number for reading: one with no finite decimal to three places."""
+def _number(number: int | Fraction | Enclosed, half: Fraction | None = None, side: int = 0) -> str:
+    """A number for reading: an end in the digits that its interval supports, one with no finite decimal to three places
+    where an end is open."""
+    if (rounded := supported(number, half, side)) is not None:
+        return shown(rounded)
     exact = number.low if isinstance(number, Enclosed) and number.low == number.high else number
     if isinstance(exact, Fraction) and "/" in text(exact):
         return f"about {shown(round(exact, 3))}"

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Final
 
 from dpviz.boundary import protect_module
-from dpviz.exact import ceil_to, place, text
+from dpviz.exact import ceil_to, floor_to, place, text
 from dpviz.model.between import DIGITS, Enclosed, between
 
 
@@ -102,6 +102,30 @@ def reach(number: Fraction) -> str:
     ('6,293', '5.5', '5.6', '3,334')
     """
     return few(number) if "/" in text(number) else shown(number)
+
+
+def sure(number: int | Fraction | Enclosed, half: Fraction | None, side: int = 0) -> str:
+    """A number in the digits that its interval supports: those that two digits of its half-width reach, and whole
+    numbers as they are. An end of an interval, of which `side` is -1 or 1, is rounded outward. As `sure` on the page.
+
+    >>> sure(Fraction(152329, 1000), Fraction(5)), sure(Fraction(152329, 1000), Fraction(41)), sure(152, Fraction(5))
+    ('152.3', '152', '152')
+    >>> sure(Fraction(1, 3), Fraction(1, 40), -1), sure(Fraction(1, 3), Fraction(1, 40), 1), sure(Fraction(1, 3), None)
+    ('0.333', '0.334', '1/3')
+    """
+    rounded = supported(number, half, side)
+    return shown(number if rounded is None else rounded)
+
+
+def supported(number: int | Fraction | Enclosed, half: Fraction | None, side: int = 0) -> Fraction | None:
+    """The number that is told in place of this one; None where it has no other digits, or no interval."""
+    exact = number.low if isinstance(number, Enclosed) and number.low == number.high else number
+    if not isinstance(exact, Fraction) or exact.denominator == 1 or half is None or half <= 0:
+        return None
+    unit = min(Fraction(1), place(half, 2))
+    if side:
+        return ceil_to(exact, unit) if side > 0 else floor_to(exact, unit)
+    return floor_to(exact + unit / 2, unit)
 
 
 def told(label: str) -> str:

@@ -280,7 +280,7 @@ def test_a_whole_that_may_be_empty_leaves_any_share_possible() -> None:
 def test_a_share_is_written_in_as_many_digits_as_its_interval_needs() -> None:
     shown = table(bound(dv.Dense(1), 2), [10**7, 3 * 10**9]).share([0])
     assert isinstance(shown, Derived) and shown.low is not None and shown.high is not None
-    assert shown.value_text == "about 0.0033223"
+    assert shown.value_text == "about 0.00332226"
     assert shown.low < Fraction("0.0033223") < shown.high
 
 

@@ -21,6 +21,7 @@ import dpviz as dv
 from dpviz.errors import DomainError, ExactnessError, ParameterError
 from dpviz.model.domain import CategoryDomain, Domain, IntegerDomain, IntervalDomain, ProductDomain, category_text
 from dpviz.model.question import Question
+from dpviz.model.words import supported, sure
 from dpviz.model.words import told as told_number
 from tests.model.declared import domains, labels, one_column
 
@@ -403,3 +404,19 @@ def test_whole_numbers_in_a_row_have_the_bins_that_each_of_them_has(underflow: b
             assert domain.run(labels) == (range(domain.index(start), domain.index(stop - 1) + 1) if inside else None)
     assert domain.run(range(0, 3, 2)) is None and domain.run(range(3, 0, -1)) is None
     assert Domain.intervals([0, Fraction(6, 5), Fraction(3, 2), 4], column="x").run(range(3)) is None
+
+
+def test_a_number_has_the_digits_that_its_interval_supports_as_the_page_writes_them() -> None:
+    for text, half, side, read in json.loads(
+        (ROOT / "widgets" / "fixtures" / "digits.json").read_text(encoding="utf-8")
+    ):
+        number = Fraction(text)
+        assert sure(number, None if half is None else Fraction(half), side) == read
+
+
+@given(st.fractions(-(10**6), 10**6), st.fractions(Fraction(1, 10**4), 10**4))
+def test_rounded_ends_never_narrow_an_interval_and_a_value_moves_little_of_it(value: Fraction, half: Fraction) -> None:
+    low, told, high = (value if (found := supported(value, half, side)) is None else found for side in (-1, 0, 1))
+    assert (
+        low <= value <= high and abs(told - value) <= max(Fraction(1, 2), half / 2) and high - low <= max(1, half / 10)
+    )

@@ -299,7 +299,7 @@ test.each([
     [{ high: null }, "at least 388"],
     [{ low: null, high: null }, "no end is known"],
     [{ how: "numerical" }, "≈ between 388 and 425"],
-    [{ value: "-7/3", low: "-20", high: "15" }, "visits: 2 to 9: −2.3 person-yearsbetween −20 and 15"],
+    [{ value: "-7/3", low: "-20", high: "15" }, "visits: 2 to 9: −2 person-yearsbetween −20 and 15"],
 ])("an interval is told as it is known: %j", async (row, words) => {
     open();
     shown.host.answers["ask"] = () => body(row);
@@ -367,7 +367,7 @@ test("a tree answers a range by each estimator, on one axis", async () => {
     const names = [...shown.el.querySelectorAll(".dp-tree-answers .dp-answer-name")].map((one) => one.textContent);
     expect(names).toEqual(["fitted tree", "subtrees", "leaves added"]);
     expect(shown.el.querySelectorAll(".dp-tree-answers .dp-whisker").length).toBe(3);
-    expect(shown.el.querySelector(".dp-tree-answers svg title")!.textContent).toBe("fitted: 417.8, between 402 and 433; subtrees: 413, between 389 and 437; leaves: 413, between 380 and 446");
+    expect(shown.el.querySelector(".dp-tree-answers svg title")!.textContent).toBe("fitted: 418, between 402 and 433; subtrees: 413, between 389 and 437; leaves: 413, between 380 and 446");
 });
 
 test.each([

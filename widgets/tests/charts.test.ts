@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import digits from "../fixtures/digits.json";
 import labels from "../fixtures/labels.json";
 import longJson from "../fixtures/long.json";
 import healthJson from "../fixtures/health.json";
@@ -12,7 +13,7 @@ import { curveChart, oneTwoFive } from "../src/charts/curve";
 import { exactly } from "../src/numbers/exact";
 import { readResult, readState } from "../src/protocol/protocol";
 import { counted, findingOf, readOf } from "../src/wording/counted";
-import { labelText, often, shown } from "../src/wording/words";
+import { labelText, often, shown, sure } from "../src/wording/words";
 import { result, state } from "./host";
 
 const countsOf = (value: unknown): ReturnType<typeof counted> => counted(readResult(value));
@@ -39,6 +40,10 @@ test("numbers of bins read as the kernel writes them", () => {
         expect(labelText({ scale: "intervals" }, name)).toBe(read);
         expect(labelText({ scale: "categories" }, name)).toBe(name);
     }
+});
+
+test("a number has the digits that its interval supports, as the kernel writes them", () => {
+    for (const [text, half, side, told] of digits as [string, string | null, -1 | 0 | 1, string][]) expect([text, half, side, sure(text, half, side)]).toEqual([text, half, side, told]);
 });
 
 test("numbers of a product have commas from 10,000 on, and names stay as they are", () => {

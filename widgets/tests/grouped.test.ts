@@ -220,7 +220,7 @@ test("intervals that differ from value to value are drawn as they are", () => {
     const ends = { "one_low 0.05": column(-1), "one_high 0.05": column(2), "all_low 0.05": column(-4), "all_high 0.05": column(6) };
     const el = open(found([["1", "2"], ["1"]], ["5.25", "9", "30"], { bars: {}, ...ends }));
     walker(el).focus();
-    expect(walker(el).getAttribute("aria-valuetext")).toContain("m1, 1: 5.25 released; this bin alone: 4 to 7 · among all unknown keys of this month: 1 to 11");
+    expect(walker(el).getAttribute("aria-valuetext")).toContain("m1, 1: 5.3 released; this bin alone: 4 to 7 · among all unknown keys of this month: 1 to 11");
     expect(chart(el).querySelectorAll(".dp-one").length).toBe(3);
     expect(el.querySelector<HTMLElement>("select[aria-label='How often the bars hold']")!.hidden).toBe(false);
 });

@@ -111,11 +111,11 @@ test("the range that came with the sheet is answered by every estimator, with bo
     open();
     expect(titles()).toEqual([
         "Departures in stretches of 8 bins: 10 marks from m0 to m8",
-        "From m40 to m59: 200 departures by the fitted tree, ±≈9 alone and ≤ 20 with all in view.",
+        "From m40 to m59: 200.1 departures by the fitted tree, ±≈9 alone and ≤ 20 with all in view.",
         "The fitted answer uses 6 noisy counts of the tree and subtracts 4 of them",
         "A range of 20 bins: fitted tree ±9, subtrees ±12, bins added ±22",
     ]);
-    expect([...shown.el.querySelectorAll(".dp-answer-values .dp-answer")].map((row) => row.textContent)).toEqual(["200 ±≈9≤ 20 with all in view", "203 ±12≤ 30 with all in view", "195 ±22≤ 45 with all in view"]);
+    expect([...shown.el.querySelectorAll(".dp-answer-values .dp-answer")].map((row) => row.textContent)).toEqual(["200.1 ±≈9≤ 20 with all in view", "203 ±12≤ 30 with all in view", "195 ±22≤ 45 with all in view"]);
     expect(shown.text()).toContain("public data · not a release");
     expect(shown.text()).toContain("violet line: the true 200");
     expect(shown.text()).toContain("Up to about 10 bins, “bins added” errs less; beyond, the fitted tree.");

@@ -8,12 +8,12 @@
 import { WITHIN } from "../wording/intervals";
 import { rowOf, type Texts } from "../protocol/columns";
 import { endBoxes, h, newId, setAttribute, setText, show } from "../dom/dom";
-import { approximate, compare, exactly, ZERO } from "../numbers/exact";
+import { approximate, compare, exactly, fraction, product, subtract, ZERO, type Fraction } from "../numbers/exact";
 import { timed } from "../dom/perf";
 import type { Reply, Result } from "../protocol/protocol";
 import { exact, flag, list, Malformed, maybe, shape, text, type Read } from "../protocol/readers";
 import type { Surroundings } from "./result_view";
-import { MINUS, often, shown } from "../wording/words";
+import { MINUS, often, shown, sure } from "../wording/words";
 
 const DEBOUNCE = 150;
 
@@ -315,7 +315,7 @@ function told(result: AskedOf, { rows, leader, rests_on }: Answer, beta: string,
     const [first, ...more] = rows as [AskedRow, ...AskedRow[]];
     const sentences = [leader === null ? "" : verdict(first, leader), `${held(first, beta)}.`, `${sentence(first.bias)}.`, first.limits ?? "", ...first.remarks, rests_on];
     return [
-        h("p", { class: "dp-ask-head" }, h("strong", {}, `${first.what}: ${valueText(first.value)} ${first.nouns ?? result.nouns}`), h("span", {}, intervalText(first))),
+        h("p", { class: "dp-ask-head" }, h("strong", {}, `${first.what}: ${rowText(first)} ${first.nouns ?? result.nouns}`), h("span", {}, intervalText(first))),
         h("p", { class: "dp-hint" }, sentences.filter((words) => words !== "").join(" ")),
         ...(more.length === 0 ? [] : [pictured?.(rows, beta, width) ?? others(rows)]),
     ];
@@ -337,19 +337,33 @@ function held({ among, known, rule }: AskedRow, beta: string): string {
 }
 
 function others(rows: readonly AskedRow[]): HTMLElement {
-    return h("ul", { class: "dp-ask-readers" }, ...rows.map((row) => h("li", {}, `${row.reader}: ${valueText(row.value)}, ${intervalText(row)}`)));
+    return h("ul", { class: "dp-ask-readers" }, ...rows.map((row) => h("li", {}, `${row.reader}: ${rowText(row)}, ${intervalText(row)}`)));
 }
 
 /** "between 388 and 425", with how that is known in its sign. */
 export function intervalText({ counted, ...row }: AskedRow): string {
-    const asked = endsText(row);
-    return counted === null ? asked : `${asked}; ${endsText({ ...counted, how: row.how })} ${WITHIN}`;
+    const half = halfOf({ ...row, counted });
+    const asked = endsText(row, half);
+    return counted === null ? asked : `${asked}; ${endsText({ ...counted, how: row.how }, half)} ${WITHIN}`;
 }
 
-function endsText({ low, high, how }: Pick<AskedRow, "low" | "high" | "how">): string {
+/** Half the width of the interval of the counted number, whose digits are told; null where an end is open. */
+function halfOf({ low, high, counted }: Pick<AskedRow, "low" | "high" | "counted">): Fraction | null {
+    const [least, most] = [(counted ?? { low }).low, (counted ?? { high }).high];
+    return least === null || most === null ? null : product(subtract(exactly(most), exactly(least)), fraction(1n, 2n));
+}
+
+/** The value of an answer in the digits that its interval supports. */
+export function rowText(row: Pick<AskedRow, "value" | "low" | "high" | "counted">): string {
+    const half = halfOf(row);
+    return half === null ? valueText(row.value) : sure(row.value, half);
+}
+
+function endsText({ low, high, how }: Pick<AskedRow, "low" | "high" | "how">, half: Fraction | null): string {
+    const end = (text: string, side: -1 | 1): string => (half === null ? valueText(text) : sure(text, half, side));
     const sign = how === "numerical" ? "≈ " : "";
-    if (low === null) return high === null ? "no end is known" : `at most ${shown(high)}`;
-    return high === null ? `at least ${shown(low)}` : `${sign}between ${valueText(low)} and ${valueText(high)}`;
+    if (low === null) return high === null ? "no end is known" : `at most ${end(high, 1)}`;
+    return high === null ? `at least ${end(low, -1)}` : `${sign}between ${end(low, -1)} and ${end(high, 1)}`;
 }
 
 /** A whole number digit for digit; any other to a tenth. */

@@ -4,4 +4,4 @@ import type * as asking from "./asking";
 
 export const asker: typeof asking.asker = () => null;
 export const intervalText: typeof asking.intervalText = () => "";
-export const valueText: typeof asking.valueText = (value) => value;
+export const rowText: typeof asking.rowText = ({ value }) => value;

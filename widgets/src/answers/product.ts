@@ -7,7 +7,7 @@
 import { groupedBars, MOST_BESIDE, MOST_GROUPS, seriesKey } from "../charts/grouped_bars";
 import { endsOf, heatMap, heatKey, hollow, isEven, MOST_COLUMNS, MOST_ROWS, type Reach } from "../charts/heat_map";
 import { Marks } from "../charts/histogram";
-import { among, bounds, findingOf, made, type Counted } from "../wording/counted";
+import { among, bounds, findingOf, made, valueText, type Counted } from "../wording/counted";
 import { h, show } from "../dom/dom";
 import { approximate, exactly } from "../numbers/exact";
 import { switchOf } from "../dom/looks";
@@ -122,7 +122,7 @@ class Cells {
         const name = this.#names.map((column, at) => `${column} = ${this.#labels[at as Side][places[at]!]!}`).join(", ");
         const bar = result.bars.get(beta)!.one;
         return {
-            value: `${name}: ${shown(result.values.at(row))} ${made(result)}, ${spread(bar)}, ${often(beta)}`,
+            value: `${name}: ${valueText(result, beta, row)} ${made(result)}, ${spread(bar)}, ${often(beta)}`,
             bars: `this cell alone: ${one}${all === null ? "" : ` · among all ${among(result)}: ${all}`}`,
             hint,
         };

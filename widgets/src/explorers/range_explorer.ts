@@ -15,7 +15,7 @@ import type { Bar } from "../protocol/protocol";
 import type { RangeStore } from "../stores/range_store";
 import type { RangeReading, RangeSheet } from "../protocol/sheets";
 import { dataTable } from "../dom/table";
-import { kindOf, labelText, MINUS, often, shown, spread } from "../wording/words";
+import { kindOf, labelText, MINUS, often, shown, spread, sure } from "../wording/words";
 
 const [TALL, LOW] = [220, 170];
 const CURVE = 250;
@@ -268,7 +268,7 @@ export function rangeExplorer(store: RangeStore): Component {
         );
         told.replaceChildren(
             ...rows.map(({ row }) =>
-                h("div", { class: "dp-answer" }, h("strong", {}, `${valueText(row.value)} ${spread(row.one)}`), h("span", { class: "dp-hint" }, `${spread(row.all)} with all in view`)),
+                h("div", { class: "dp-answer" }, h("strong", {}, `${sure(row.value, row.one.value)} ${spread(row.one)}`), h("span", { class: "dp-hint" }, `${spread(row.all)} with all in view`)),
             ),
         );
         const room = beside ? width - 140 - 180 - 32 : width;
@@ -357,12 +357,6 @@ export function rangeExplorer(store: RangeStore): Component {
 
 const near0 = (bar: Bar): number => approximate(exactly(bar.value));
 
-function valueText(value: string): string {
-    const about = approximate(exactly(value));
-    const text = Math.abs(about) < 100 ? String(Number(about.toFixed(1))) : String(Math.round(about));
-    return shown(text).replace("-", MINUS);
-}
-
 function weightText(weight: number): string {
     const size = Math.abs(weight);
     return `${weight < 0 ? MINUS : "+"}${size >= 0.005 ? size.toFixed(2) : powers(size)}`;
@@ -387,5 +381,5 @@ const numbered = (label: string): string => labelText({ scale: "integers" }, lab
 function finding(sheet: RangeSheet, reading: RangeReading): string {
     const first = sheet.estimators[0]!;
     const row = reading.rows.get(first.name)!;
-    return `From ${numbered(reading.labels.join(" to "))}: ${valueText(row.value)} ${sheet.nouns} by the ${first.label}, ${spread(row.one)} alone and ${spread(row.all)} with all in view.`;
+    return `From ${numbered(reading.labels.join(" to "))}: ${sure(row.value, row.one.value)} ${sheet.nouns} by the ${first.label}, ${spread(row.one)} alone and ${spread(row.all)} with all in view.`;
 }

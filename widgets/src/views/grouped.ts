@@ -15,7 +15,8 @@ import { exact, flag, list, maybe, shape, table, text, whole, wrong, type Read }
 import type { ResultView } from "../answers/result_view";
 import { dataTable, NUMBERS } from "../dom/table";
 import { stageOf, type Told, type Walked } from "../answers/walk";
-import { kindOf, labelText, often, shown, spread } from "../wording/words";
+import { fraction, parse, product, subtract, type Fraction } from "../numbers/exact";
+import { kindOf, labelText, often, shown, spread, sure } from "../wording/words";
 
 /** The panels that are drawn at once, and the labelled bars in each; of more parts, a reader turns the pages. */
 export const [MOST_PANELS, MOST_BARS] = [12, 12];
@@ -85,7 +86,7 @@ export const groupedView: ResultView<Grouped> = {
                 [banded, cut] = [runTogether, offScale];
                 stage.draw(walked, width);
             },
-            finding: () => findingOf(result, drawn),
+            finding: (beta) => findingOf(result, drawn, beta),
             key: (beta) => keyOf(result, drawn, beta, banded, cut),
         };
     },
@@ -165,10 +166,16 @@ const rowsOf = ({ starts }: Content, part: number): number[] => Array.from({ len
 
 const labelAt = (drawn: Content, part: number, row: number): string => labelText(drawn, drawn.labels.at(drawn.shared ? row - drawn.starts[part]! : row));
 
-/** A value in words: a whole number digit for digit, any other to a thousandth, or to these parts of one. */
-function told({ values }: Content, row: number, parts = 1000): string {
+/** A value in words, in the digits that its own interval supports. */
+function told({ bars }: Grouped, { values, ends }: Content, row: number, beta: string): string {
+    const bar = bars.get(beta)?.one.value ?? halfOf(ends.get(`one ${beta}`), row);
     const value = values.at(row);
-    return /^-?\d+$/.test(value) ? shown(value) : tickText(Math.round(parts * values.near(row)) / parts);
+    return bar !== null && parse(value) !== null ? sure(value, bar) : /^-?\d+$/.test(value) ? shown(value) : tickText(Math.round(10 * values.near(row)) / 10);
+}
+
+function halfOf(ends: Ends | undefined, row: number): Fraction | null {
+    const [low, high] = [parse(ends?.low.at(row) ?? ""), parse(ends?.high.at(row) ?? "")];
+    return low === null || high === null ? null : product(subtract(high, low), fraction(1n, 2n));
 }
 
 /** The marks of all rows at one level. */
@@ -200,7 +207,7 @@ function bars(result: Grouped, drawn: Content, some: readonly number[], beta: st
     }
     const most = standing ? high : scaleEnd(drawn, (row) => mark(row).all.high, high);
     const own = result.bars.get(beta);
-    const written = (row: number): string => `${told(drawn, row, 10)}${own !== undefined && mark(row).value > most ? ` ${spread(own.one)}` : ""}`;
+    const written = (row: number): string => `${told(result, drawn, row, beta)}${own !== undefined && mark(row).value > most ? ` ${spread(own.one)}` : ""}`;
     const panels = some.map((part, at): Panel => {
         const more = drawn.starts[part + 1]! - drawn.starts[part]! - rows[at]!.length;
         return {
@@ -212,7 +219,7 @@ function bars(result: Grouped, drawn: Content, some: readonly number[], beta: st
         };
     });
     const axis: Named | null = standing ? { axis: drawn.axis, scale: drawn.scale as Named["scale"], scales: drawn.scales, sparse: false, short_labels: drawn.short_labels } : null;
-    const found = multiples({ panels, axis, low, high: most, nouns: result.nouns, title: `${result.title}. ${findingOf(result, drawn)}`, teaching: result.teaching !== null }, width);
+    const found = multiples({ panels, axis, low, high: most, nouns: result.nouns, title: `${result.title}. ${findingOf(result, drawn, beta)}`, teaching: result.teaching !== null }, width);
     const toldAt = (at: number): Told => {
         const [panel, place] = found.place(at);
         return toldOf(result, drawn, some[panel]!, rows[panel]![place]!, beta);
@@ -234,7 +241,7 @@ function scaleEnd(drawn: Content, end: (row: number) => number, high: number): n
 }
 
 function toldOf(result: Grouped, drawn: Content, part: number, row: number, beta: string): Told {
-    const value = `${drawn.names[part]!}, ${labelAt(drawn, part, row)}: ${told(drawn, row)} ${made(result)}`;
+    const value = `${drawn.names[part]!}, ${labelAt(drawn, part, row)}: ${told(result, drawn, row, beta)} ${made(result)}`;
     const { one, all } = intervalsOf(result, drawn, row, beta);
     const among = all === null ? "" : ` · among all${drawn.whole === "" ? "" : ` ${drawn.whole}`} of this ${drawn.each}: ${all}`;
     return { value, bars: one === null ? "" : `this ${drawn.noun} alone: ${one}${among}` };
@@ -242,7 +249,11 @@ function toldOf(result: Grouped, drawn: Content, part: number, row: number, beta
 
 function intervalsOf({ bars, limits }: Grouped, drawn: Content, row: number, beta: string): { one: string | null; all: string | null } {
     if (bars.size > 0) return bounds({ bars, clamp: drawn.clamp, values: drawn.values, limits }, beta, row);
-    const between = (ends: Ends | undefined): string | null => (ends === undefined ? null : within(shown(ends.low.at(row)), shown(ends.high.at(row)), limits));
+    const between = (ends: Ends | undefined): string | null => {
+        if (ends === undefined) return null;
+        const half = halfOf(ends, row);
+        return within(sure(ends.low.at(row), half, -1), sure(ends.high.at(row), half, 1), limits);
+    };
     return { one: between(drawn.ends.get(`one ${beta}`)), all: between(drawn.ends.get(`all ${beta}`)) };
 }
 
@@ -287,7 +298,7 @@ function lists(result: Grouped, drawn: Content, some: readonly number[]): Walked
 
 // --- words -------------------------------------------------------------------------------------------------------
 
-function findingOf(result: Grouped, drawn: Content): string {
+function findingOf(result: Grouped, drawn: Content, beta: string): string {
     if (named(drawn)) {
         const words = drawn.list!.ordered ? "Ranks from left to right." : "The order within a row says nothing.";
         return drawn.list!.ended.includes(true) ? `${words} ${NO_MORE}: no more; that does not say that nothing else is there.` : words;
@@ -295,7 +306,7 @@ function findingOf(result: Grouped, drawn: Content): string {
     if (drawn.values.length === 0) return "Nothing is shown in any part.";
     const top = drawn.values.top();
     const part = drawn.starts.findLastIndex((start) => start <= top && start < drawn.values.length);
-    return `Most ${result.nouns} at ${drawn.names[part]!}, ${labelAt(drawn, part, top)}: ${told(drawn, top)} ${made(result)}.`;
+    return `Most ${result.nouns} at ${drawn.names[part]!}, ${labelAt(drawn, part, top)}: ${told(result, drawn, top, beta)} ${made(result)}.`;
 }
 
 /** The error of any one value: the same in every part. */

@@ -6,7 +6,7 @@ import { closedGlyph, columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, type Histogram, type View, type Which } from "../charts/histogram";
 import { rowOf, type Texts } from "../protocol/columns";
 import { ARROWS, askedText, clampOf, endCells, endColumns, ends as endsOf, interval, WITHIN } from "../wording/intervals";
-import { alone, among, bounds, counted, findingOf, made, readOf, type Counted } from "../wording/counted";
+import { alone, among, bounds, counted, findingOf, made, readOf, valueText, type Counted } from "../wording/counted";
 import { exactly, format } from "../numbers/exact";
 import { h, newId, s, setAttribute, setText, show } from "../dom/dom";
 import { switchOf } from "../dom/looks";
@@ -15,7 +15,7 @@ import type { Bar } from "../protocol/protocol";
 import type { Drawing, OfPage, ResultView, Surroundings } from "../answers/result_view";
 import { cell, headOf } from "../answers/saving";
 import { dataTable, NUMBERS } from "../dom/table";
-import { allTip, kindOf, labelText, often, oneTip, quoted, shown, spread } from "../wording/words";
+import { allTip, kindOf, labelText, often, oneTip, quoted, spread, sure } from "../wording/words";
 
 /** From so many bins on, a stretch of them can be looked at alone. */
 const LONG = 60;
@@ -335,7 +335,7 @@ export function numbers(result: Counted, beta: string): HTMLElement {
     ];
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const { one, all } = bounds(result, beta, i);
-        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), one, ...(all !== null && many ? [all] : [])];
+        return [labelText(result, result.labels.at(i)), valueText(result, beta, i), one, ...(all !== null && many ? [all] : [])];
     });
 }
 
@@ -353,7 +353,7 @@ function closedNumbers(result: Counted, beta: string, asked: NonNullable<Counted
     const plain = { ...result, limits: null, asked: null };
     return dataTable(NUMBERS, columns, result.values.length, (i) => {
         const counted = bounds(plain, beta, i);
-        return [labelText(result, result.labels.at(i)), shown(result.values.at(i)), ...which.map((name) => askedText(ends[name]!, i, shown)), ...which.map((name) => counted[name]!)];
+        return [labelText(result, result.labels.at(i)), valueText(result, beta, i), ...which.map((name) => askedText(ends[name]!, i, (end, side) => sure(end, result.bars.get(beta)![name]!.value, side))), ...which.map((name) => counted[name]!)];
     });
 }
 

@@ -5,14 +5,14 @@ import { heatKey, heatMap, hollow, type Reach } from "../charts/heat_map";
 import { numbers } from "../protocol/columns";
 import { readFactor } from "../wording/counted";
 import { h, newId, setOptions, show } from "../dom/dom";
-import { approximate, exactly } from "../numbers/exact";
+import { approximate, exactly, format, fraction } from "../numbers/exact";
 import { timed } from "../dom/perf";
 import { readBar, type Bar, type Result } from "../protocol/protocol";
 import { exact, list, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
 import type { ResultView } from "../answers/result_view";
 import { dataTable, NUMBERS } from "../dom/table";
 import { CAUGHT, inRows, largestCell, stageOf, type Told, type Walked } from "../answers/walk";
-import { kindOf, labelText, MINUS, often, shown, spread } from "../wording/words";
+import { kindOf, labelText, MINUS, often, shown, spread, sure } from "../wording/words";
 
 /** Fitted cells come in hundredths. */
 const HUNDREDTHS = 100;
@@ -117,7 +117,7 @@ export const marginalsView: ResultView<Marginals> = {
         const columns = [{ name: "cell" }, { name: `${result.teaching === null ? "released" : "drawn"}, fitted${counted}`, figures: true }, { name: "this cell alone", figures: true }, { name: "among all", figures: true }];
         return dataTable(NUMBERS, columns, result.fitted.length, (row) => {
             const table = tables.findLast((one_) => starts[one_]! <= row)!;
-            return [labelOf(result, table, row - starts[table]!), valueOf(result, row), spread(one[table]!), spread(all[table]!)];
+            return [labelOf(result, table, row - starts[table]!), valueOf(result, row, one[table]!), spread(one[table]!), spread(all[table]!)];
         });
     },
 };
@@ -151,20 +151,15 @@ function labelOf(result: Marginals, table: number, cell: number): string {
     return result.tables[table]!.map((place, i) => `${result.factors[Number(place)]!.name} = ${toldOf(result, place)[digits[i]!]}`).join(" · ") || "total";
 }
 
-/** Hundredths as a number with two places. */
-function told(hundredths: string): string {
-    const below = hundredths.startsWith("-");
-    const digits = hundredths.replace("-", "").padStart(3, "0");
-    const rest = digits.slice(-2);
-    return `${below ? MINUS : ""}${shown(digits.slice(0, -2))}${rest === "00" ? "" : `.${rest}`}`;
-}
+/** Hundredths in the digits that this half-width supports. */
+const told = (hundredths: string, half: string): string => sure(format(fraction(BigInt(hundredths), 100n)), half);
 
 /** As the kernel says it of such cells. */
 const BIASED = "No interval is stated: whole numbers that are never below 0 are biased, full cells downward and empty ones upward; plan.biases says how much. All tables have one total and the same counts of each single column.";
 
 const signed = (count: string): string => shown(count).replace("-", MINUS);
 
-const valueOf = (result: Marginals, row: number): string => told(result.fitted.at(row));
+const valueOf = (result: Marginals, row: number, bar: Bar): string => told(result.fitted.at(row), bar.value);
 
 function errors(result: Marginals, at: number, beta: string): string {
     const { one, all } = result.radii.get(beta)!;
@@ -222,7 +217,7 @@ function mapOf(result: Marginals, starts: readonly number[], at: number, beta: s
         whole
             ? { value: `${labelled(i)}: ${cells[i]!.text} ${cameAs}, as a whole number`, bars: "No interval is stated, for such numbers are biased.", hint: "" }
             : {
-                  value: `${labelled(i)}: ${valueOf(result, starts[at]! + rowOf(i))} ${cameAs}, fitted`,
+                  value: `${labelled(i)}: ${valueOf(result, starts[at]! + rowOf(i), result.radii.get(beta)!.one[at]!)} ${cameAs}, fitted`,
                   bars: `this cell alone: ${spread(one[at]!)}, ${often(beta)} · among all: ${spread(all[at]!)}${result.limits === null ? "" : `; for what is ${WITHIN}`}`,
                   hint: cells[i]!.open ? "Its own interval holds 0: whether it is empty is not settled." : CAUGHT,
               };
@@ -246,6 +241,6 @@ function cellsOf(result: Marginals, starts: readonly number[], at: number, beta:
         const digits = digitsOf(result, at, cell);
         const labels = places.length === 0 ? ["total"] : places.map((place, i) => toldOf(result, place)[digits[i]!]!);
         const row = starts[at]! + cell;
-        return whole ? [...labels, shown(result.nonnegative.at(row))] : [...labels, valueOf(result, row), spread(bar)];
+        return whole ? [...labels, shown(result.nonnegative.at(row))] : [...labels, valueOf(result, row, bar), spread(bar)];
     });
 }

@@ -7,13 +7,13 @@ import { asker, type Words } from "../answers/asking";
 import { bottomAxis, label, line, px, svg, textWidth } from "../charts/frame";
 import { numbers, texts } from "../protocol/columns";
 import { h, s } from "../dom/dom";
-import { approximate, exactly } from "../numbers/exact";
+import { approximate, exactly, fraction, product, subtract, type Fraction } from "../numbers/exact";
 import { picker } from "../answers/picking";
 import { readHow, type Result } from "../protocol/protocol";
 import { exact, list, maybe, shape, table, text, wrong, type Read } from "../protocol/readers";
 import type { ResultView } from "../answers/result_view";
 import { dataTable, NUMBERS } from "../dom/table";
-import { kindOf, MINUS, often, shown } from "../wording/words";
+import { kindOf, MINUS, often, shown, sure } from "../wording/words";
 
 const [ROW, TOP] = [44, 8];
 const [WIDE, SHARE] = [560, 0.34];
@@ -88,7 +88,7 @@ function picture(result: Queries, beta: string, width: number): SVGSVGElement {
     const beside = width >= WIDE;
     const most = Math.floor((width * SHARE) / 6.6);
     const names = Array.from({ length: count }, (_, row) => result.labels.at(row)).map((name) => (beside && name.length > most ? `${name.slice(0, most - 1)}…` : name));
-    const told = names.map((_, row) => signed(result.fitted.at(row)) + (one === null ? "" : `, ${between(result, one[row]!)}`));
+    const told = names.map((_, row) => sure(result.fitted.at(row), one === null ? null : halfOf(one[row]!)) + (one === null ? "" : `, ${between(result, one[row]!)}`));
     const left = beside ? Math.max(...[...names, ...told].map(textWidth)) + 18 : 10;
     const box = { left, right: width - 26, top: TOP, bottom: TOP + ROW * count };
     const ends = [...(one ?? []), ...(all ?? [])].flat().map(near);
@@ -130,7 +130,12 @@ function openEnds({ limits }: Queries, pair: readonly string[] | undefined, x: (
     return d === "" ? "" : s("path", { d, class: "dp-over dp-open-end" });
 }
 
-const between = ({ limits }: Queries, [low, high]: readonly string[]): string => within(signed(low!), signed(high!), limits);
+const between = ({ limits }: Queries, [low, high]: readonly string[]): string => {
+    const half = halfOf([low!, high!]);
+    return within(sure(low!, half, -1), sure(high!, half, 1), limits);
+};
+
+const halfOf = ([low, high]: readonly string[]): Fraction => product(subtract(exactly(high!), exactly(low!)), fraction(1n, 2n));
 
 const clipped = (name: string, width: number): string => {
     const most = Math.max(4, Math.floor((width - 24) / 6.6));

@@ -3,7 +3,7 @@
 import { ARROWS, clampOf, ends, interval, WITHIN } from "../wording/intervals";
 import { cellList, NO_MORE, valuedList, type Cells, type Valued } from "../charts/ranked";
 import { listOf, numbers, texts, type Texts } from "../protocol/columns";
-import { bounds, checkRows, made } from "../wording/counted";
+import { bounds, checkRows, made, valueText } from "../wording/counted";
 import { h, type Child } from "../dom/dom";
 import { approximate, exactly } from "../numbers/exact";
 import { readBar, type Bar, type Result } from "../protocol/protocol";
@@ -124,7 +124,7 @@ function listTable(result: Listed, beta: string): HTMLElement {
         if (i === result.labels.length) return [...rank, `${NO_MORE} (no more)`, ...columns.slice(rank.length + 1).map(() => "")];
         if (!valued) return [...rank, result.labels[i]!];
         const { one, all } = bounds(result, beta, i);
-        return [...rank, result.labels[i]!, shown(result.values.at(i)), one, ...(all === null ? [] : [all])];
+        return [...rank, result.labels[i]!, valueText(result, beta, i), one, ...(all === null ? [] : [all])];
     });
 }
 

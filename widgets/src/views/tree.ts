@@ -1,6 +1,6 @@
 /** The fitted bins of a tree: a histogram, on which a range that is brushed is read by each estimator. */
 
-import { intervalText, valueText, type AskedRow } from "../answers/asking";
+import { intervalText, rowText, type AskedRow } from "../answers/asking";
 import { WHISKER_ROW, whiskersChart } from "../charts/whiskers";
 import { columnGlyph, glyph } from "../charts/glyphs";
 import { histogram, Marks, MOST_SINGLE, type Histogram } from "../charts/histogram";
@@ -27,7 +27,7 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
     const beside = width >= BESIDE;
     const near = (text: string): number => approximate(exactly(text));
     const chart = whiskersChart(Math.max(200, beside ? width - NAMES - 16 : width), {
-        title: rows.map((row) => `${row.reader}: ${valueText(row.value)}, ${intervalText(row)}`).join("; "),
+        title: rows.map((row) => `${row.reader}: ${rowText(row)}, ${intervalText(row)}`).join("; "),
         rows: rows.map((row, i) => {
             const value = near(row.value);
             const reach = row.low === null || row.high === null ? 0 : Math.max(value - near(row.low), near(row.high) - value);
@@ -42,7 +42,7 @@ function estimators(nouns: string, rows: readonly AskedRow[], width: number): No
             "div",
             { class: `dp-answer dp-series-${i + 1}`, title: row.rule },
             h("strong", { class: "dp-answer-name" }, TITLES[row.reader] ?? row.reader),
-            h("span", { class: "dp-hint" }, `${valueText(row.value)}, ${intervalText(row)}`),
+            h("span", { class: "dp-hint" }, `${rowText(row)}, ${intervalText(row)}`),
         ),
     );
     const element = h("div", { class: `dp-tree-answers${beside ? " dp-beside" : ""}` }, h("div", {}, ...names), h("div", {}, chart));

@@ -5,7 +5,7 @@ import { numbers, texts, type Texts } from "../protocol/columns";
 import { exactly } from "../numbers/exact";
 import { readBar, type Result } from "../protocol/protocol";
 import { exact, flag, list, maybe, oneOf, shape, table, text, whole, wrong, type Read } from "../protocol/readers";
-import { labelText, shown } from "./words";
+import { labelText, shown, sure } from "./words";
 
 const SCALE = oneOf("integers", "intervals", "times", "categories", "product", "keys");
 
@@ -84,7 +84,8 @@ export function bounds(result: Barred, beta: string, i: number): { one: string; 
     const between = (bar: string, name: "one" | "all"): string => {
         const { low, high } = ends(interval(exactly(result.values.at(i)), exactly(bar), clamp));
         const found = asked?.[name] ?? null;
-        return found === null ? within(shown(low), shown(high), result.limits) : closed(shown(low), shown(high), found, i, shown);
+        const [least, most] = [sure(low, bar, -1), sure(high, bar, 1)];
+        return found === null ? within(least, most, result.limits) : closed(least, most, found, i, (end, side) => sure(end, bar, side));
     };
     return { one: between(bars.one.value, "one"), all: bars.all === null ? null : between(bars.all.value, "all") };
 }
@@ -95,11 +96,15 @@ export const alone = (result: Counted): boolean => result.sentence !== null || (
 /** A teaching draw is never called a release. */
 export const made = (result: Result): string => (result.teaching === null ? "released" : "drawn");
 
+/** A value in the digits that its own interval supports. */
+export const valueText = ({ values, bars }: Pick<Barred, "values" | "bars">, beta: string, i: number): string =>
+    sure(values.at(i), bars.get(beta)!.one.value);
+
 export function readOf(result: Counted, beta: string, i: number): { value: string; bars: string } {
     const { one, all } = bounds(result, beta, i);
     const name = result.labels.at(i);
     const which = result.scale === "integers" || result.scale === "intervals" ? `${labelText(result, name)} ${result.axis}` : labelText(result, name);
-    const value = `${which}: ${shown(result.values.at(i))} ${made(result)}`;
+    const value = `${which}: ${valueText(result, beta, i)} ${made(result)}`;
     if (alone(result)) return { value, bars: one };
     return {
         value,
@@ -114,7 +119,7 @@ export function findingOf(result: Counted, beta: string): string {
     if (values.length === 0) return result.sparse === true ? NOTHING_SHOWN : "No bins.";
     const top = values.top();
     const bar = result.bars.get(beta)!.all;
-    const most = `Most ${result.nouns} at ${labelText(result, result.labels.at(top))}: ${shown(values.at(top))} ${made(result)}. `;
+    const most = `Most ${result.nouns} at ${labelText(result, result.labels.at(top))}: ${valueText(result, beta, top)} ${made(result)}. `;
     const unseen = result.sparse === true ? " A bin that is not shown reads 0." : "";
     if (bar === null) return `${most}Read one bin at a time: no bar holds for all at once.${unseen}`;
     const apart = values.above(exactly(bar.value));

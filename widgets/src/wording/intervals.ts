@@ -50,14 +50,14 @@ export interface AskedEnds {
 }
 
 /** The interval of a row for what was asked, in words. */
-export function askedText(asked: AskedEnds, row: number, told: (end: string) => string): string {
+export function askedText(asked: AskedEnds, row: number, told: (end: string, side: -1 | 1) => string): string {
     const [least, most] = [asked.low[row] ?? null, asked.high[row] ?? null];
-    if (least === null) return most === null ? "any number" : `at most ${told(most)}`;
-    return most === null ? `at least ${told(least)}` : `${told(least)} to ${told(most)}`;
+    if (least === null) return most === null ? "any number" : `at most ${told(most, 1)}`;
+    return most === null ? `at least ${told(least, -1)}` : `${told(least, -1)} to ${told(most, 1)}`;
 }
 
 /** An interval for what was asked, by a profile, beside that of the counted number. */
-export const closed = (low: string, high: string, asked: AskedEnds, row: number, told: (end: string) => string): string =>
+export const closed = (low: string, high: string, asked: AskedEnds, row: number, told: (end: string, side: -1 | 1) => string): string =>
     `${askedText(asked, row, told)} asked for; ${low} to ${high} ${WITHIN}`;
 
 /** The columns of a file that hold the ends of intervals, as `to_csv` calls them. */

@@ -1,6 +1,6 @@
 /** Numbers and sentences as they stand on the screen. */
 
-import { equal, exactly, format, fraction, leftAfter, parse, subtract, times } from "../numbers/exact";
+import { compare, equal, exactly, format, fraction, leftAfter, parse, product, subtract, times, type Fraction, ZERO } from "../numbers/exact";
 import type { Bar, Budget, Entry, Price } from "../protocol/protocol";
 
 export const MINUS = "\u2212";
@@ -39,6 +39,22 @@ export function reach(text: string): string {
     let unit = 1n; // of these parts of 1 it has at least 100
     while (n > 0n && n * unit < 100n * d) unit *= 10n;
     return shown(format(fraction((n * unit + d - 1n) / d, unit)));
+}
+
+const TEN = 10n;
+
+/** A number in the digits that its interval supports: those that two digits of its half-width reach, and whole numbers as
+ * they are. An end of an interval, of which `side` is -1 or 1, is rounded outward. As `sure` in Python. */
+export function sure(text: string, half: string | Fraction | null, side: -1 | 0 | 1 = 0): string {
+    if (/^-?\d+$/.test(text) || half === null) return shown(text);
+    const [number, reached] = [exactly(text), typeof half === "string" ? exactly(half) : half];
+    if (compare(reached, ZERO) <= 0) return shown(text);
+    let parts = 1n; // the unit is one of these parts of 1
+    while (compare(product(reached, fraction(parts)), fraction(TEN)) < 0) parts *= TEN;
+    const scaled = { n: number.n * parts * 2n + (side === 0 ? number.d : 0n), d: number.d * 2n };
+    const down = scaled.n >= 0n ? scaled.n / scaled.d : -((-scaled.n + scaled.d - 1n) / scaled.d);
+    const up = side > 0 && down * scaled.d !== scaled.n;
+    return shown(format(fraction(down + (up ? 1n : 0n), parts)));
 }
 
 const UNITS = ["bits", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
