@@ -44,27 +44,27 @@ Rule = Callable[[int, Fraction, Fraction], Fraction]
 RULES: dict[str, tuple[str, str, Rule]] = {
     "sum": ("sum", "private; no δ′ is used", lambda k, epsilon, delta: k * epsilon),
     "dp": (
-        "Theorem 3",
+        "advanced composition",
         "private",
         lambda k, epsilon, delta: compose_dp({(epsilon, Fraction(0)): k}, delta).epsilon,
     ),
     "rho": (
-        "zCDP, pure",
+        "zCDP",
         "private; prices may adapt",
         lambda k, epsilon, delta: min(k * epsilon, epsilon_for(k * pure_rho(epsilon), delta)),
     ),
     "exact": (
-        "exact",
+        "exact composition",
         "private; prices fixed",
         exact_optimal_dp,
     ),
     "bounded": (
-        "Lemma 4.4",
+        "range-bounded",
         "range-bounded",
         lambda k, epsilon, delta: compose_range_bounded({epsilon: k}, delta).epsilon,
     ),
     "zcdp": (
-        "zCDP",
+        "range-bounded zCDP",
         "range-bounded",
         lambda k, epsilon, delta: compose_zcdp({epsilon: k}, delta).epsilon,
     ),

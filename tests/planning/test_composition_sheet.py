@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import pytest
@@ -149,3 +150,9 @@ def test_the_ticks_of_a_slider_are_the_same_in_every_power_of_ten() -> None:
         "1/3000",
     ]
     assert len(COUNTS) == 28
+
+
+def test_a_rule_is_called_by_its_name_and_not_by_the_number_of_its_theorem() -> None:
+    labels = [rule["label"] for rule in CompositionSheet().to_json()["rules"]]
+    assert len({*labels}) == len(labels) and {"sum", "advanced composition", "exact composition"} < {*labels}
+    assert not re.search(r"(Lemma|Theorem|Corollary|Algorithm|Figure) ?\d", " ".join(labels))

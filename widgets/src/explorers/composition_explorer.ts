@@ -17,7 +17,7 @@ const TWO = 560;
 /** The region is drawn for a unit in up to so many bins. */
 const BINS = 20;
 /** Room for the names at the ends of the curves. */
-const [RULES, EPSILONS] = [76, 48];
+const [RULES, EPSILONS] = [132, 48];
 /** No ratio is below 1. */
 const RATIO = { low: 1, high: 3 };
 
@@ -34,7 +34,7 @@ export function compositionExplorer(store: Explorer<CompositionSheet>): Componen
     setText(totals.hint, "every rule is proved; they differ in what a step must be");
     const numbers = h("div", {});
     const rules = h("figure", { class: "dp-figure" }, h("figcaption", {}, h("h4", {}, "Each rule at this k")), numbers);
-    const ratios = [figure("Optimal rule against Lemma 4.4 (Figure 1)"), figure("Optimal rule against zCDP")];
+    const ratios = [figure("Exact composition against the range-bounded rule (Figure 1)"), figure("Exact composition against range-bounded zCDP")];
     for (const ratio of ratios) setText(ratio.hint, "ε of the optimal rule, divided by that of the other; above 1 it pays to know that steps are range-bounded");
     const region = figure("Gumbel or Laplace noise?");
     setText(region.hint, "bins that one unit touches, by the items asked for; the noise on each count is the same");
@@ -49,7 +49,7 @@ export function compositionExplorer(store: Explorer<CompositionSheet>): Componen
         verdict,
         totals.element,
         small,
-        h("p", { class: "dp-hint" }, "Prices hold for the unit and the relation of the steps, and are rounded up. A top-k list with a bottom symbol costs k ln(1 + δ) more in ε, and its δ on top of δ′. Durfee, Rogers 2019, Theorem 3, Lemma 4.4, Appendix A."),
+        h("p", { class: "dp-hint" }, "Prices hold for the unit and the relation of the steps, and are rounded up. A top-k list with a bottom symbol costs k ln(1 + δ) more in ε, and its δ on top of δ′. Durfee, Rogers 2019: Theorem 3 (advanced composition), Lemma 4.4 (range-bounded) and Appendix A."),
     );
     let width = 828;
     let drawn = "";
@@ -127,7 +127,7 @@ function rulesTable(sheet: CompositionSheet, point: CompositionPoint, k: string,
 function ratioChart({ figure }: CompositionSheet, rule: "bounded" | "zcdp", k: number, width: number): SVGSVGElement {
     const most = Math.max(...figure.curves.flatMap((curve) => curve[rule]));
     return linesChart(width, SMALL, {
-        title: `At δ ${figure.delta} the optimal rule for private steps costs up to ${most.toFixed(2)} times as much as ${rule === "bounded" ? "Lemma 4.4" : "the zCDP rule"}`,
+        title: `At δ ${figure.delta} exact composition of private steps costs up to ${most.toFixed(2)} times as much as ${rule === "bounded" ? "the range-bounded rule" : "range-bounded zCDP"}`,
         x: { low: figure.k[0]!, high: figure.k.at(-1)!, log: true, name: "steps k (log)" },
         y: { ...RATIO, log: false, name: "" },
         series: figure.curves.map((curve, i) => ({ name: `ε ${curve.epsilon}`, xs: figure.k, ys: curve[rule], kind: "dp-medium dp-exact", colour: i + 1 })),
