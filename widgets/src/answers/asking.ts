@@ -13,7 +13,7 @@ import { timed } from "../dom/perf";
 import type { Reply, Result } from "../protocol/protocol";
 import { exact, flag, list, Malformed, maybe, shape, text, type Read } from "../protocol/readers";
 import type { Surroundings } from "./result_view";
-import { MINUS, often, shown, sure } from "../wording/words";
+import { often, shown, sure } from "../wording/words";
 
 const DEBOUNCE = 150;
 
@@ -355,12 +355,13 @@ function halfOf({ low, high, counted }: Pick<AskedRow, "low" | "high" | "counted
 
 /** The value of an answer in the digits that its interval supports. */
 export function rowText(row: Pick<AskedRow, "value" | "low" | "high" | "counted">): string {
-    const half = halfOf(row);
-    return half === null ? valueText(row.value) : sure(row.value, half);
+    return endText(row.value, halfOf(row), 0);
 }
 
+const endText = (text: string, half: Fraction | null, side: -1 | 0 | 1): string => (half === null ? valueText(text) : sure(text, half, side));
+
 function endsText({ low, high, how }: Pick<AskedRow, "low" | "high" | "how">, half: Fraction | null): string {
-    const end = (text: string, side: -1 | 1): string => (half === null ? valueText(text) : sure(text, half, side));
+    const end = (text: string, side: -1 | 1): string => endText(text, half, side);
     const sign = how === "numerical" ? "≈ " : "";
     if (low === null) return high === null ? "no end is known" : `at most ${end(high, 1)}`;
     return high === null ? `at least ${end(low, -1)}` : `${sign}between ${end(low, -1)} and ${end(high, 1)}`;
@@ -369,7 +370,7 @@ function endsText({ low, high, how }: Pick<AskedRow, "low" | "high" | "how">, ha
 /** A whole number digit for digit; any other to a tenth. */
 export function valueText(value: string): string {
     if (/^-?\d+$/.test(value)) return shown(value);
-    return shown(approximate(exactly(value)).toFixed(1)).replace("-", MINUS);
+    return shown(approximate(exactly(value)).toFixed(1));
 }
 
 const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

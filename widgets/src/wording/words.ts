@@ -1,6 +1,6 @@
 /** Numbers and sentences as they stand on the screen. */
 
-import { compare, equal, exactly, format, fraction, leftAfter, parse, product, subtract, times, type Fraction, ZERO } from "../numbers/exact";
+import { equal, exactly, format, fraction, leftAfter, parse, subtract, times, type Fraction } from "../numbers/exact";
 import type { Bar, Budget, Entry, Price } from "../protocol/protocol";
 
 export const MINUS = "\u2212";
@@ -41,20 +41,17 @@ export function reach(text: string): string {
     return shown(format(fraction((n * unit + d - 1n) / d, unit)));
 }
 
-const TEN = 10n;
-
 /** A number in the digits that its interval supports: those that two digits of its half-width reach, and whole numbers as
  * they are. An end of an interval, of which `side` is -1 or 1, is rounded outward. As `sure` in Python. */
 export function sure(text: string, half: string | Fraction | null, side: -1 | 0 | 1 = 0): string {
     if (/^-?\d+$/.test(text) || half === null) return shown(text);
-    const [number, reached] = [exactly(text), typeof half === "string" ? exactly(half) : half];
-    if (compare(reached, ZERO) <= 0) return shown(text);
+    const [{ n, d }, reached] = [exactly(text), typeof half === "string" ? exactly(half) : half];
+    if (reached.n <= 0n) return shown(text);
     let parts = 1n; // the unit is one of these parts of 1
-    while (compare(product(reached, fraction(parts)), fraction(TEN)) < 0) parts *= TEN;
-    const scaled = { n: number.n * parts * 2n + (side === 0 ? number.d : 0n), d: number.d * 2n };
-    const down = scaled.n >= 0n ? scaled.n / scaled.d : -((-scaled.n + scaled.d - 1n) / scaled.d);
-    const up = side > 0 && down * scaled.d !== scaled.n;
-    return shown(format(fraction(down + (up ? 1n : 0n), parts)));
+    while (reached.n * parts < 10n * reached.d) parts *= 10n;
+    const [above, below] = [2n * n * parts + (side === 0 ? d : side > 0 ? 2n * d - 1n : 0n), 2n * d];
+    const rest = above % below;
+    return shown(format(fraction((above - (rest < 0n ? rest + below : rest)) / below, parts)));
 }
 
 const UNITS = ["bits", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
