@@ -44,7 +44,7 @@ TRADEOFF = "import dpviz as dv\ndv.TradeoffExplorer()"
 SAMPLING = "import dpviz as dv\ndv.SamplingExplorer()"
 PRODUCT = "import dpviz as dv\ndv.ProductSamplerTrace()"
 BENCH = "bench = dv.Workbench(session, bins)\nbench"
-LARGEST = ((123_000, 4), (154_000, 8))
+LARGEST = ((125_000, 4), (156_000, 8))
 """The most bytes of a report, and the most sheets of paper: of one release, and of three."""
 
 REDRAWS = "() => performance.getEntriesByName('dpviz:redraw').map(entry => entry.duration)"

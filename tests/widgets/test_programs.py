@@ -21,9 +21,9 @@ from tests.session.sources import KnownCounts
 from tests.widgets.pages import Wire
 
 BINS = dv.Domain.integers(0, 3, column="x")
-LARGEST = 203_000
+LARGEST = 204_000
 """How long the program of the Workbench may be, before compression: the line of a quantile and the curve of the limit
-took 12,000, the comparison of mechanisms the last 6,000."""
+took 12,000, the comparison of mechanisms 6,000, the digits of an interval the last 1,000."""
 
 SPARSE = 100_000
 """And that of the explorers of sparse releases."""
