@@ -75,14 +75,14 @@ def test_a_range_of_half_a_million_bins_is_brushed_by_mouse_keyboard_and_label(l
     with Notebook.open(lab, browser, "range/range.ipynb", viewport={"width": 1280, "height": 1500}) as it:
         it.run_all()
         explorer = it.region("How many rows in a range of minute?")
-        expect(explorer.get_by_role("img", name=re.compile("^From 262800 to 394199: "))).to_be_visible()
+        expect(explorer.get_by_role("img", name=re.compile("^From 262,800 to 394,199: "))).to_be_visible()
         expect(explorer).to_contain_text("public data · not a release")
 
         first = explorer.get_by_role("slider", name="First bin")
         first.focus()
         first.press("ArrowRight")
         expect(first).to_have_attribute("aria-valuetext", "262801")
-        expect(explorer.get_by_role("img", name=re.compile("^From 262801 to 394199: "))).to_be_visible()
+        expect(explorer.get_by_role("img", name=re.compile("^From 262,801 to 394,199: "))).to_be_visible()
         low, high = (explorer.get_by_role("textbox", name=name, exact=True) for name in ("From", "to"))
         low.fill("475500")
         high.fill("482377")
