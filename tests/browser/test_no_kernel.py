@@ -40,7 +40,7 @@ def shows(result: Locator, values: list[int]) -> None:
     expect(result).to_contain_text("Looking at all bins at once")
     result.get_by_role("button", name="Table", exact=True).click()
     for row, label, value in zip(ends(result.locator(".dp-table-box"), BINS), (0, BINS - 1), values, strict=True):
-        assert row.startswith(f"{label} {value:,} ".replace("-", "−"))
+        assert row.startswith(f"{label:,} {value:,} ".replace("-", "−"))
 
 
 def test_a_saved_notebook_shows_its_result_where_its_kernel_is_gone(lab: Lab, browser: Browser) -> None:
