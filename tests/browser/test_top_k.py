@@ -131,7 +131,7 @@ def test_the_rules_of_composition_follow_three_sliders(lab: Lab, browser: Browse
         it.run_all()
         explorer = it.region("What k steps cost together")
         rules = explorer.get_by_role("region", name="Rules at this number of steps")
-        expect(rules.get_by_role("row").nth(1)).to_have_text(re.compile("^zCDP.*1.920962"))
+        expect(rules.get_by_role("row").nth(1)).to_have_text(re.compile("^range-bounded zCDP.*1.920962"))
         expect(rules.get_by_role("row")).to_have_count(7)
         moved(it.slider("Steps k"), "End", "1,000")
         expect(rules.get_by_role("row").nth(6)).to_contain_text("100")
@@ -143,7 +143,7 @@ def test_the_rules_of_composition_follow_three_sliders(lab: Lab, browser: Browse
         exact.fill("77")
         exact.press("Enter")
         expect(explorer).to_contain_text("77 steps of ε 2")
-        expect(explorer.get_by_role("img", name=re.compile("^At δ 0.000001 the optimal rule"))).to_have_count(2)
+        expect(explorer.get_by_role("img", name=re.compile("^At δ 0.000001 exact composition"))).to_have_count(2)
         it.screenshot("composed")
         assert it.errors == it.offsite == []
 
