@@ -290,7 +290,7 @@ class _Map:
         self.rows, self.columns = list(table.rows), list(table.columns)
         hollow = "A hollow centre: the interval of the cell holds 0." if table.known else ""
         margins = "Totals stand at the margins." if self.rows else ""
-        uneven = "" if is_even(self.ends) else "The lighter a colour, the fewer values it spans."
+        uneven = "" if is_even(self.ends) else "Lighter colours span fewer values."
         self.sentences = [*table.said, " ".join(filter(None, (hollow, margins, uneven)))]
         names = [self.down.label(at) for at in range(self.down.size)]
         self.left = min(wide / 3, max(measured(name, SMALL) for name in [*names, self.down.columns_text]) + GAP)

@@ -177,7 +177,7 @@ class Counts:
             told=question.domain.told,
             named=tuple(found.label(question, at) for at in range(len(found.values))),
             limited=limited.cuts,
-            said=f"In all {shown(total)} {question.nouns(release.unit)}, {spread(error)} ({known(error)}).{found.rest}",
+            said=f"{shown(total)} {question.nouns(release.unit)} in all, {spread(error)} ({known(error)}).{found.rest}",
         )
 
     @classmethod

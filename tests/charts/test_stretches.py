@@ -68,7 +68,7 @@ def test_a_chart_and_a_page_draw_the_stretches_and_say_how_much_there_is_in_all(
     counts = Counts.stretched(release, BETA, palette("light"))
     assert counts is not None and counts.values.tolist() == found.values.tolist()
     chart = release.chart()
-    assert f"In all {found.whole[0]:,} rows, ±" in titles(chart) and "holds for any one sum" in str(spec(chart))
+    assert f"{found.whole[0]:,} rows in all, ±" in titles(chart) and "holds for any one sum" in str(spec(chart))
     assert f"minute, {found.size:,} bins to a bar" in str(spec(chart))
     sent = picture(release)["stretches"]
     assert sent["values"] == [str(value) for value in found.values] and sent["whole"] == str(found.whole[0])

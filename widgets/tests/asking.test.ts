@@ -486,7 +486,7 @@ function long(more: Record<string, unknown> = {}): any {
 
 test("a long tree is drawn as sums, told as a whole, and its bins are drawn where there is room for each", async () => {
     open(long());
-    expect(shown.el.textContent).toContain("In all 15,400 person-years released, ±≈33. Most in 800 to 819: 600, ±≈21 with all 100 sums at once.");
+    expect(shown.el.textContent).toContain("15,400 person-years released in all, ±≈33. Most in 800 to 819: 600, ±≈21 with all 100 sums at once.");
     expect(shown.el.querySelector("svg .dp-column")).toBeNull();
     expect(shown.el.querySelector(".dp-stage svg")!.textContent).toContain("visits, 20 bins to a bar");
     shown.host.answers["ask"] = () => body();

@@ -196,7 +196,7 @@ function reachesOf(result: Product, beta: string): Reach[] {
 function mapKey(result: Product, beta: string, values: readonly number[]): HTMLElement {
     const { one } = result.bars.get(beta)!;
     const marks = new Marks(result, beta);
-    return h("div", {}, values.some((value) => isOpen(marks, value)) ? hollow() : null, h("div", {}, `${isEven(endsOf(values, errorOf(result, beta))) ? "Lines below the colours: how far a cell may be off, on the same scale" : "The lighter a colour, the fewer values it spans. Below the colours: how far a cell may be off"}, ${often(beta)} (${kindOf(one)}).`));
+    return h("div", {}, values.some((value) => isOpen(marks, value)) ? hollow() : null, h("div", {}, `${isEven(endsOf(values, errorOf(result, beta))) ? "Lines below the colours: how far a cell may be off, on the same scale" : "Lighter colours span fewer values. Below them: how far a cell may be off"}, ${often(beta)} (${kindOf(one)}).`));
 }
 
 function besideKey({ name, labels }: { name: string; labels: readonly string[] }): HTMLElement {

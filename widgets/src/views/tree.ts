@@ -121,7 +121,7 @@ function sumsOf(result: Tree): (Sums & Pick<Drawing, "finding" | "key">) | null 
             const { one, all } = bars.get(beta)!;
             const among = all === null ? spread(one) : `${spread(all)} with all ${shown(String(values.length))} sums at once`;
             const short = rest === 0 ? "" : ` The last bar has ${shown(String(rest))} bins.`;
-            return `In all ${shown(whole)} ${result.nouns} ${made(result)}, ${spread(whole_bars.get(beta)!)}. Most in ${labels.at(top)}: ${shown(values.at(top))}, ${among}.${short}`;
+            return `${shown(whole)} ${result.nouns} ${made(result)} in all, ${spread(whole_bars.get(beta)!)}. Most in ${labels.at(top)}: ${shown(values.at(top))}, ${among}.${short}`;
         },
         draw(beta, view) {
             last = null;
