@@ -15,6 +15,7 @@ from dpviz.charts.theme import Ink, Palette
 from dpviz.charts.ticks import lies
 from dpviz.charts.words import known, measured, often, shown, spread
 from dpviz.model.answers import Axis, Enclosed, Intervals
+from dpviz.model.answers.reading import MOST_SINGLE
 from dpviz.model.answers.values import around
 from dpviz.model.domain import Domain
 from dpviz.model.error import ErrorValue, How
@@ -22,8 +23,8 @@ from dpviz.model.limited import WITHIN
 from dpviz.model.public import PublicTable
 from dpviz.model.release import ENDINGS, Release
 
-MOST_SINGLE, NARROWEST = 500, 1.2
-"""Up to so many bins, of at least so many pixels each, every bin has its own marks."""
+NARROWEST = 1.2
+"""The least pixels of a bin that has its own marks."""
 
 LEGIBLE = 3
 """The least length in pixels of a one-bin bar, from the value outward, that a reader can make out."""

@@ -27,6 +27,7 @@ from dpviz.model.answers.base import register
 from dpviz.model.answers.pictures import columns_of
 from dpviz.model.answers.reading import (
     LARGEST_VIEW,
+    MOST_SINGLE,
     Among,
     Axis,
     BinLabels,
@@ -57,9 +58,6 @@ ABOUT: Final[Mapping[str, str]] = {
     "below them became 0. Biased upward, and not consistent. No interval is stated.",
 }
 """The estimators, and what somebody who reads one must know of it: above all its bias."""
-
-MOST_BINS: Final = 500
-"""The most bins that have marks of their own in a picture."""
 
 MOST_STRETCHES, FEWEST_STRETCHES = 300, 25
 """The most and the fewest sums that stand for the bins of a picture without room for each."""
@@ -312,7 +310,7 @@ class Ranges(AdditiveCounts):
         shape = self.design.shape
         size = next((size for size in shape.sizes if -(-shape.n // size) <= MOST_STRETCHES), shape.n)
         spans = [(first, min(first + size, shape.n) - 1) for first in range(0, shape.n, size)]
-        if shape.n <= MOST_BINS or len(spans) < FEWEST_STRETCHES:
+        if shape.n <= MOST_SINGLE or len(spans) < FEWEST_STRETCHES:
             return None
         unlike = sorted({0, len(spans) - 2, *(first // size for first, _ in segments(shape)), len(spans) - 1})
 

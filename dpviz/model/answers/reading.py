@@ -68,6 +68,10 @@ class Reading:
         return Limited(self.question, self.unit, self.together)
 
 
+MOST_SINGLE: Final = 500
+"""The most bins that have marks of their own in a picture."""
+
+
 @dataclass(frozen=True)
 class Stretches:
     """Neighbouring bins of a long answer added up, for a picture that has no room for each of them.
