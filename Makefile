@@ -101,7 +101,7 @@ COMPILE := $(UV) pip compile --quiet --no-config --universal --python-version 3.
 pins: .venv/.uv
 	$(COMPILE) requirements/uv.in --output-file requirements/uv.txt
 	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --output-file binder/requirements.txt
-	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra docs --extra dev \
+	$(COMPILE) pyproject.toml requirements/build.in --extra lab --extra export --extra engines --extra spark --extra delta --extra iceberg --extra postgres --extra curator --extra docs --extra dev \
 		--constraint binder/requirements.txt --output-file requirements/dev.txt
 	$(COMPILE) --no-deps requirements/checks.in --output-file requirements/checks.txt
 	$(COMPILE) pyproject.toml requirements/class.in --output-file requirements/class.txt

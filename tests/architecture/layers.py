@@ -27,7 +27,7 @@ LAYERS = (
     {"session"},
     {"charts"},
     {"widgets"},
-    {"reports", "exercises"},
+    {"reports", "exercises", "curator"},
     {"cli"},
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
