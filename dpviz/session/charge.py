@@ -14,12 +14,14 @@ from dpviz.exact import text
 from dpviz.model.answers import Answer
 from dpviz.model.bought_together import price_of_both, purchase_json
 from dpviz.model.mechanism import Bound, Mechanism, Mode
+from dpviz.model.question import Question
 from dpviz.privacy.conversion import to_approx
 from dpviz.privacy.grid import payable
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import accountant
 from dpviz.session.ledger import Ledger
+from dpviz.session.orders import ReleaseOrder
 from dpviz.session.runner import PaymentOutcome
 from dpviz.session.running import Running
 from dpviz.session.stale import before_a_charge
@@ -56,6 +58,14 @@ class DeclaredAnswer:
     def purchased(self) -> dict[str, Any]:
         """The answer as the key of the first one names it, without the revision of its mechanism."""
         return {**purchase_json(self.bound.question, self.bound.mechanism), "mode": self.mode}
+
+    def ordered(self, first: Bound) -> tuple[Question | None, Mechanism]:
+        """The question and the mechanism as `then` takes them: the mechanism alone, where the first answer says the
+        rest."""
+        question, before = self.bound.question, first.question
+        alone = question.to_json() == before.to_json()
+        counts = before.aggregate.profiled is not None and question.aggregate.profiled is None
+        return None if alone or counts else question, self.bound.mechanism
 
     def to_json(self) -> dict[str, Any]:
         """Question, mechanism and mode, as the entry of the answer will say them."""
@@ -123,6 +133,22 @@ class Charge:
 
     def renew(self, paid: PaymentOutcome) -> None:
         self.ledger.renew(paid.number)
+
+    @property
+    def order(self) -> ReleaseOrder:
+        """The same release as a message to whoever keeps the data."""
+        bound, profile, then = self._bound, self._profile, self._then
+        return ReleaseOrder(
+            question=bound.question,
+            limits=bound.unit.limits.besides(self._unit.limits),
+            mechanism=bound.mechanism,
+            mode=self._mode,
+            user_key=self.user_key,
+            retry=self._retry,
+            over=None if profile is None else (profile.question, profile.mechanism),
+            then=None if then is None else then.ordered(bound),
+            digest=self.key,
+        )
 
     def _body(self, conversion: accountant.Conversion | None) -> dict[str, Any]:
         """The body that the ledger writes beside the charge: all public."""

@@ -30,6 +30,7 @@ from dpviz.noise.bits import Bits, SystemBits
 from dpviz.privacy.unit import Unit
 from dpviz.session import probing
 from dpviz.session.ledger import Ledger
+from dpviz.session.orders import AskOrder, ReleaseOrder
 from dpviz.session.refusals import withdrawn
 from dpviz.session.running import Listeners, Running, Stopped
 from dpviz.session.saved import from_bytes, unreadable
@@ -91,6 +92,19 @@ class Payment(Protocol):
         """Say that the draw goes on."""
         ...
 
+    @property
+    def order(self) -> ReleaseOrder | AskOrder:
+        """The same as a message to another process that keeps the data."""
+        ...
+
+
+class Job(Protocol):
+    """The work between an order and its answer."""
+
+    def run(self, running: Running, payment: Payment) -> Release:
+        """Pay, draw, and give the answer."""
+        ...
+
 
 class ReleaseRunner:
     """The draws from one source: one at a time, each on a thread of its own."""
@@ -140,7 +154,7 @@ class ReleaseRunner:
     def _launch(
         self, running: Running, bound: Bound, mode: Mode, payment: Payment, profile: Bound | None = None
     ) -> None:
-        job = ReleaseJob(self._source, bound, mode, SystemBits(), profile)
+        job = self._job(bound, mode, profile)
         try:
             with self._lock:
                 if self.running is not None:
@@ -156,6 +170,9 @@ class ReleaseRunner:
             if self._running is running:
                 running.cancel()
             raise
+
+    def _job(self, bound: Bound, mode: Mode, profile: Bound | None) -> Job:
+        return ReleaseJob(self._source, bound, mode, SystemBits(), profile)
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""

@@ -55,6 +55,7 @@ from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger.chain import CONVERTING, RESERVING
+from dpviz.session.orders import ReleaseOrder, check_digest
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
 from dpviz.session.runner import ReleaseRunner
@@ -495,8 +496,7 @@ class Session(Custody):
         delta: Number | None,
     ) -> Ways:
         if self.budget.filter == "zcdp" and (delta is not None or way == "exact"):
-            rule = "a zCDP budget adds rho up, which is no less for parts that are composed exactly"
-            raise ParameterError.of("zcdp", rule, "leave delta= and way= out")
+            raise exact_in_zcdp()
         return bind_ways(self._source, self._unit, question, mechanism, where, by, way, limits, delta)
 
     def _bind(
@@ -663,6 +663,54 @@ class Session(Custody):
         check_single(then, by, over)
         bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
         return self._runner.start(bound, *self._order(bound, profile, mode, key, retry, then), watch, profile)
+
+    def place(self, order: ReleaseOrder) -> Running:
+        """Start a release that another process ordered.
+
+        Parameters
+        ----------
+        order : ReleaseOrder
+            The release, as the other process read and checked it.
+
+        Returns
+        -------
+        Running
+            A handle, as of `release_async`.
+
+        Raises
+        ------
+        ParameterError
+            If the order is refused here, or would be stored under another digest. Nothing is charged.
+        SessionBusy
+            If another release of this session is running. Nothing is charged.
+        """
+        bound, mode, payment, profile = self.payment_of(order)
+        return self._runner.start(bound, mode, payment, None, profile)
+
+    def payment_of(self, order: ReleaseOrder) -> tuple[Bound, Mode, Charge, Bound | None]:
+        """Check a release that another process ordered, without paying for it.
+
+        Parameters
+        ----------
+        order : ReleaseOrder
+            The release, as the other process read and checked it.
+
+        Returns
+        -------
+        tuple
+            The bound mechanism, the way it is run, the payment, and the mechanism of a profile bought with it.
+
+        Raises
+        ------
+        ParameterError
+            If the order is refused here, or would be stored under another digest.
+        """
+        bound, profile = order.bind(self._source, self._unit)
+        if self.budget.filter == "zcdp" and bound.way == "exact":
+            raise exact_in_zcdp()
+        mode, payment = self._order(bound, profile, order.mode, order.user_key, order.retry, order.declared)
+        check_digest(order, payment.key)
+        return bound, mode, payment, profile
 
     def _purchase(
         self,
@@ -983,6 +1031,14 @@ class Session(Custody):
         running = self.running
         if running is not None:
             running.cancel()
+
+
+def exact_in_zcdp() -> ParameterError:
+    """The refusal of an exact composition of parts under a filter that gains nothing by it."""
+    rule = "a zCDP budget adds rho up, which is no less for parts that are composed exactly"
+    refused = ParameterError.of("zcdp", rule, "leave delta= and way= out")
+    assert isinstance(refused, ParameterError)
+    return refused
 
 
 def _least_format(budget: Budget) -> int:

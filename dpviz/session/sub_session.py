@@ -26,6 +26,7 @@ from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger import UseRecord as Record
+from dpviz.session.orders import AskOrder, check_digest
 from dpviz.session.releases import Unread
 from dpviz.session.runner import PaymentOutcome, ReleaseRunner, read_back
 from dpviz.session.running import Errand, Running
@@ -414,6 +415,35 @@ class SubSession:
         use, bound = self._bind(question, where, terms, named)
         return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
+    def place(self, order: AskOrder) -> Running:
+        """Start a question that another process ordered.
+
+        Parameters
+        ----------
+        order : AskOrder
+            The question, as the other process read and checked it.
+
+        Returns
+        -------
+        Running
+            A handle, as of `ask_async`.
+
+        Raises
+        ------
+        ParameterError
+            If the question is refused here, or would be stored under another digest. Nothing is used.
+        SessionBusy
+            If another draw is running. Nothing is used.
+        """
+        asked = self._asked(order.question, None)
+        bound = self._parameters.use_from_parameters(dict(order.use)).bind(asked, self._unit)
+        check_support(self._source, bound)
+        check_readable(bound)
+        use = cast("Use", bound.mechanism)
+        payment = Reservation(self._ledger, self._number, use, bound, checked_key(order.user_key), order.retry)
+        check_digest(order, payment.key)
+        return self._runner.start(bound, bound.modes()[0], payment)
+
     def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives.
 
@@ -507,6 +537,13 @@ class Reservation:
 
     def renew(self, paid: PaymentOutcome) -> None:
         self.ledger.renew(self._number, _use(paid))
+
+    @property
+    def order(self) -> AskOrder:
+        """The same question as a message to whoever keeps the data."""
+        return AskOrder(
+            self._number, self._bound.question, self._use.parameters(), self.user_key, self._retry, self.key
+        )
 
     def _body(self) -> dict[str, Any]:
         """The body that the ledger writes beside the reservation: all public."""
