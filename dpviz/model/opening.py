@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from dpviz.boundary import protect_module
 from dpviz.exact import LONGEST
@@ -222,6 +222,7 @@ class Opening(OpeningTerms, Protocol):
         ...
 
 
+@runtime_checkable
 class ListOpening(Opening, Protocol):
     """A sub-session whose questions are fixed, and so priced together, when it is opened."""
 

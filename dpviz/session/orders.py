@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast, get_args
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
 from dpviz.boundary import protect_module
 from dpviz.errors import DpvizError, Forbidden, ParameterError, short
-from dpviz.mechanisms import mechanism
+from dpviz.mechanisms import mechanism, opening
 from dpviz.model.mechanism import Bound, Mechanism, Mode
+from dpviz.model.opening import Opening
 from dpviz.model.question import Question, canonical
 from dpviz.model.source import Source
 from dpviz.privacy.limits import Limits
@@ -158,12 +160,55 @@ class AskOrder:
         )
 
 
-def order_from(told: Mapping[str, Any]) -> ReleaseOrder | AskOrder:
-    """The order in a message, of either kind."""
-    return AskOrder.from_json(told) if told.get("kind") == "ask" else ReleaseOrder.from_json(told)
+@dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """A sub-session that is opened.
+
+    parameters  those that it is opened with
+    """
+
+    parameters: Opening
+    user_key: str | None
+    digest: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The message."""
+        return {
+            "kind": "open",
+            "opening": {"name": self.parameters.name, "parameters": self.parameters.parameters()},
+            "user_key": self.user_key,
+            "digest": self.digest,
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> OpenOrder:
+        """The order in a message. Raises a DpvizError where it is none."""
+        return _read(
+            told,
+            lambda: cls(
+                parameters=opening(told["opening"]["name"], _texts(told["opening"]["parameters"])),
+                user_key=told["user_key"],
+                digest=told["digest"],
+            ),
+        )
 
 
-def check_digest(order: ReleaseOrder | AskOrder, here: str) -> None:
+Order: TypeAlias = ReleaseOrder | AskOrder | OpenOrder
+
+KINDS: Mapping[str, type[ReleaseOrder] | type[AskOrder] | type[OpenOrder]] = MappingProxyType(
+    {"release": ReleaseOrder, "ask": AskOrder, "open": OpenOrder}
+)
+
+
+def order_from(told: Mapping[str, Any]) -> Order:
+    """The order in a message, of any kind."""
+    kind = told.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise Forbidden.of("another kind", f"an order is one of {', '.join(KINDS)}", AGAIN)
+    return KINDS[kind].from_json(told)
+
+
+def check_digest(order: Order, here: str) -> None:
     """Refuse an order that would be stored here under another digest than its sender looks for."""
     if order.digest != here:
         raise ParameterError.of(

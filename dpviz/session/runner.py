@@ -109,8 +109,9 @@ class Job(Protocol):
 class ReleaseRunner:
     """The draws from one source: one at a time, each on a thread of its own."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, source: Source, pace: Callable[[], object] | None = None) -> None:
+        """pace  called between a draw and the record of its outcome; it may wait"""
+        self._source, self._pace = source, pace
         self._lock = threading.Lock()
         self._running: Running | None = None
         self._listeners = Listeners()
@@ -172,7 +173,7 @@ class ReleaseRunner:
             raise
 
     def _job(self, bound: Bound, mode: Mode, profile: Bound | None) -> Job:
-        return ReleaseJob(self._source, bound, mode, SystemBits(), profile)
+        return ReleaseJob(self._source, bound, mode, SystemBits(), profile, self._pace)
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw ends, for as long as its object lives."""
@@ -180,10 +181,26 @@ class ReleaseRunner:
 
 
 @dataclass(frozen=True)
+class PreparedDraw:
+    """A draw that was checked, and is not paid for yet."""
+
+    runner: ReleaseRunner
+    bound: Bound
+    mode: Mode
+    payment: Payment
+    profile: Bound | None = None
+
+    def start(self, watch: Callable[[Running], None] | None = None) -> Running:
+        """Pay and draw, on a thread of its own."""
+        return self.runner.start(self.bound, self.mode, self.payment, watch, self.profile)
+
+
+@dataclass(frozen=True)
 class ReleaseJob:
     """The job of drawing once it is paid: a bound mechanism on a source.
 
     profile  the profile that is bought with the answer: it is counted first, as its classes are few
+    pace     called between the draw and the record of its outcome
     """
 
     source: Source
@@ -191,6 +208,7 @@ class ReleaseJob:
     mode: Mode
     bits: Bits
     profile: Bound | None = None
+    pace: Callable[[], object] | None = None
 
     def run(self, running: Running, payment: Payment) -> Release:
         """Pay, count, draw, record. A refusal to pay changes nothing; whatever happens later leaves it paid."""
@@ -209,6 +227,7 @@ class ReleaseJob:
         if drawn is None:
             raise refusal or _failed(payment, paid, probing.gone(self.source))
         answer, content = drawn
+        self._wait_for_pace()
         keep = payment.keeping(paid, answer)
         del drawn, answer  # a long answer would lie in memory twice while it is kept and read back
         try:
@@ -233,8 +252,13 @@ class ReleaseJob:
             cancelled = True
         except BaseException:  # its text may hold data, of whatever class it is
             cancelled = False
+        self._wait_for_pace()
         _give_up(payment, paid, "cancelled" if cancelled else "failed")
         return None, _cancelled(payment, paid) if cancelled else None
+
+    def _wait_for_pace(self) -> None:
+        if self.pace is not None:
+            self.pace()
 
     def _drawn(self, running: Running, payment: Payment, paid: PaymentOutcome) -> tuple[Answer, bytes]:
         from dpviz.model.release import Release

@@ -32,6 +32,7 @@ from dpviz.model.source import Source
 from dpviz.model.statistic import Column
 from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
+from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.limits import Limits
 from dpviz.privacy.unit import Unit, known_unit
 from dpviz.session import accountant, arithmetic, choosing, holding, probing
@@ -55,10 +56,10 @@ from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger.chain import CONVERTING, RESERVING
-from dpviz.session.orders import ReleaseOrder, check_digest
+from dpviz.session.orders import OpenOrder, ReleaseOrder, check_digest
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
-from dpviz.session.runner import ReleaseRunner
+from dpviz.session.runner import PreparedDraw, ReleaseRunner
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import check_opens
 from dpviz.session.stale import before_a_charge, stale, unread
@@ -664,41 +665,21 @@ class Session(Custody):
         bound, profile = self._purchase(question, mechanism, where, by, way, limits, mode, key, over, delta)
         return self._runner.start(bound, *self._order(bound, profile, mode, key, retry, then), watch, profile)
 
-    def place(self, order: ReleaseOrder) -> Running:
-        """Start a release that another process ordered.
-
-        Parameters
-        ----------
-        order : ReleaseOrder
-            The release, as the other process read and checked it.
-
-        Returns
-        -------
-        Running
-            A handle, as of `release_async`.
-
-        Raises
-        ------
-        ParameterError
-            If the order is refused here, or would be stored under another digest. Nothing is charged.
-        SessionBusy
-            If another release of this session is running. Nothing is charged.
-        """
-        bound, mode, payment, profile = self.payment_of(order)
-        return self._runner.start(bound, mode, payment, None, profile)
-
-    def payment_of(self, order: ReleaseOrder) -> tuple[Bound, Mode, Charge, Bound | None]:
+    def prepare(self, order: ReleaseOrder, pace: Callable[[], object] | None = None) -> PreparedDraw:
         """Check a release that another process ordered, without paying for it.
 
         Parameters
         ----------
         order : ReleaseOrder
             The release, as the other process read and checked it.
+        pace : callable, optional
+            Called between a draw and the record of its outcome: it may wait, so that the time at which an outcome is
+            known does not tell how long the draw took.
 
         Returns
         -------
-        tuple
-            The bound mechanism, the way it is run, the payment, and the mechanism of a profile bought with it.
+        PreparedDraw
+            The release, ready to be paid for and drawn.
 
         Raises
         ------
@@ -710,7 +691,7 @@ class Session(Custody):
             raise exact_in_zcdp()
         mode, payment = self._order(bound, profile, order.mode, order.user_key, order.retry, order.declared)
         check_digest(order, payment.key)
-        return bound, mode, payment, profile
+        return PreparedDraw(ReleaseRunner(self._source, pace), bound, mode, payment, profile)
 
     def _purchase(
         self,
@@ -883,6 +864,33 @@ class Session(Custody):
         check_opens(parameters, self._unit)
         check_askable(self._source, self._unit, parameters)
         return parameters
+
+    def check_opening(self, order: OpenOrder) -> Guarantee:
+        """Check a sub-session that another process orders, without paying for it.
+
+        Parameters
+        ----------
+        order : OpenOrder
+            The parameters of the sub-session, as the other process read them.
+
+        Returns
+        -------
+        Guarantee
+            The price, which `open` charges.
+
+        Raises
+        ------
+        ParameterError
+            If `open` or `batch` would refuse it, or it would be stored under another digest.
+        """
+        from dpviz.session.sub_session import opening_key
+
+        made = self._opening(order.parameters)
+        if isinstance(made, ListOpening):
+            made.check_lines(lambda question, mechanism: self._bind(question, mechanism, None, None))
+            made.check_worth(self._unit, self.budget.filter)
+        check_digest(order, opening_key(made, self._unit, checked_key(order.user_key)))
+        return made.price(self._unit)
 
     @plain_arguments
     def plan_batch(self, lines: object, *, delta: Number) -> OpeningPlan:

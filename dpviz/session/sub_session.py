@@ -28,7 +28,7 @@ from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger import UseRecord as Record
 from dpviz.session.orders import AskOrder, check_digest
 from dpviz.session.releases import Unread
-from dpviz.session.runner import PaymentOutcome, ReleaseRunner, read_back
+from dpviz.session.runner import PaymentOutcome, PreparedDraw, ReleaseRunner, read_back
 from dpviz.session.running import Errand, Running
 from dpviz.session.saved import UNREADABLE, check_readable, reason, unreadable
 from dpviz.session.stale import before_a_charge, stale, unread
@@ -415,25 +415,25 @@ class SubSession:
         use, bound = self._bind(question, where, terms, named)
         return bound, Reservation(self._ledger, self._number, use, bound, checked_key(key), retry)
 
-    def place(self, order: AskOrder) -> Running:
-        """Start a question that another process ordered.
+    def prepare(self, order: AskOrder, pace: Callable[[], object] | None = None) -> PreparedDraw:
+        """Check a question that another process ordered, without using anything.
 
         Parameters
         ----------
         order : AskOrder
             The question, as the other process read and checked it.
+        pace : callable, optional
+            Called between a draw and the record of its outcome, as by `Session.prepare`.
 
         Returns
         -------
-        Running
-            A handle, as of `ask_async`.
+        PreparedDraw
+            The question, ready to be asked.
 
         Raises
         ------
         ParameterError
-            If the question is refused here, or would be stored under another digest. Nothing is used.
-        SessionBusy
-            If another draw is running. Nothing is used.
+            If the question is refused here, or would be stored under another digest.
         """
         asked = self._asked(order.question, None)
         bound = self._parameters.use_from_parameters(dict(order.use)).bind(asked, self._unit)
@@ -442,7 +442,7 @@ class SubSession:
         use = cast("Use", bound.mechanism)
         payment = Reservation(self._ledger, self._number, use, bound, checked_key(order.user_key), order.retry)
         check_digest(order, payment.key)
-        return self._runner.start(bound, bound.modes()[0], payment)
+        return PreparedDraw(ReleaseRunner(self._source, pace), bound, bound.modes()[0], payment)
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives.
