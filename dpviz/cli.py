@@ -128,7 +128,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     for entry, said in zip(entries, drawn, strict=True):
         priced_in = entry.body["price"].get("unit", unit) if entry.price else unit
         question = entry.body.get("question_text", "")
-        price, by = entry.price or "not stated", entry.person or "not stated"
+        price, by = entry.price or "not stated", entry.by or "not stated"
         rows.append((str(entry.number), entry.opened, entry.status, by, price, priced_in, question))
         if entry.status == "open":
             left, uses = ledger.sub_account(entry.number), ledger.uses(entry.number)
@@ -140,7 +140,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"unit      {unit}",
         f"budget    {_pairs(charter['budget'])}",
         *(f"raised    {_raised(found)}" for found in raises),
-        "by        whoever was declared, or else the login; nobody proves it",
+        "by        whoever was declared, or else the login; nobody proves it, except a curator: in brackets",
         f"head      {head}",
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
@@ -168,7 +168,7 @@ def _uses(uses: Sequence[Any]) -> list[str]:
         return ["it was not used yet"]
     rows = [("use", "reserved (UTC)", "status", "by", "reserved", "question")]
     for use in uses:
-        by = use.person or "not stated"
+        by = use.by or "not stated"
         rows.append((str(use.number), use.opened, use.status, by, use.price, use.body.get("question_text", "")))
     return _table(rows)
 

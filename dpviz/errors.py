@@ -206,7 +206,7 @@ class ReleaseFormat(DpvizError):
 
 
 class Forbidden(DpvizError):
-    """A message from the page, or an input to a chart, is not one of the few that are allowed."""
+    """A message from the page, an input to a chart, or an act of a caller, is not one of the few that are allowed."""
 
     @classmethod
     def sent(cls, rule: str, value: object) -> Forbidden:

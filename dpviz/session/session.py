@@ -16,6 +16,7 @@ from dpviz.engines import as_source
 from dpviz.engines.sources import UNNAMED
 from dpviz.errors import (
     CharterMismatch,
+    Forbidden,
     LedgerError,
     LedgerFormat,
     ParameterError,
@@ -51,11 +52,13 @@ from dpviz.session.binding import (
     exact,
     mode_of,
 )
+from dpviz.session.callers import Caller, checked_caller
 from dpviz.session.charge import Charge, DeclaredAnswer, checked_key, checked_person, checked_reason
 from dpviz.session.custody import ChargeRecord, Charter, Custody
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger.chain import CONVERTING, RESERVING
+from dpviz.session.ledger.spending import Within
 from dpviz.session.orders import OpenOrder, ReleaseOrder, check_digest
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
@@ -196,8 +199,48 @@ class Session(Custody):
         self._source, self._ledger = _restarted(source, asked) if restart else _opened(source, asked)
         self._runner = ReleaseRunner(self._source)
         self._readable = Readable()
+        self._caller: Caller | None = None
+
+    @single_arguments
+    def for_caller(self, caller: Caller, within: Within | None = None) -> Session:
+        """Return a session on the same data and ledger for a caller whom a curator authenticated.
+
+        Parameters
+        ----------
+        caller : Caller
+            Who asks. Each charge, opening and question says so in the ledger; no key depends on it, so that a colleague
+            who asks the same is given the stored answer.
+        within : callable, optional
+            Checks each charge in its transaction, such as the limits of `dpviz.curator.caps`. The budget of the data
+            set binds besides.
+
+        Returns
+        -------
+        Session
+            A session with draws of its own. It uses the sub-sessions that the caller opened, and raises no budget.
+
+        Raises
+        ------
+        ParameterError
+            If `caller` is no `Caller`, or `within` is not callable.
+        """
+        checked_caller(caller)
+        if within is not None and not callable(within):
+            raise ParameterError.of(
+                as_given(within), "within must be callable", "give Caps.within(caller), or leave it out"
+            )
+        session = object.__new__(Session)
+        session._unit, session._source, session._caller = self._unit, self._source, caller
+        session._ledger = self._ledger.for_caller(caller.to_json(), within)
+        session._runner, session._readable = ReleaseRunner(self._source), Readable()
+        return session
 
     # ------------------------------------------------------------ what anybody may know
+
+    @property
+    def caller(self) -> Caller | None:
+        """The caller whom a curator authenticated; None in a session of who holds the data."""
+        return self._caller
 
     @property
     def charter(self) -> Charter:
@@ -349,6 +392,8 @@ class Session(Custody):
         ParameterError
             If `budget` is no `Budget` or lowers a part of the budget in force, or the reason is no text. Nothing is
             changed.
+        Forbidden
+            In the session of a caller.
         LedgerError
             If the ledger cannot be written; the error says whether the raise stands.
         ReleaseInterrupted
@@ -359,6 +404,10 @@ class Session(Custody):
         No earlier entry is edited. The guarantee of the filter holds for a total that is fixed beforehand, so a raise
         is a new promise, and the ledger shows who made it.
         """
+        if self._caller is not None:
+            raise Forbidden.of(
+                self._caller.name, "who holds the data raises the budget, not a caller", "ask the owner of the data"
+            )
         if type(budget) is not Budget:
             raise ParameterError.of(
                 as_given(budget), "budget must be a Budget", "give a dv.Budget, of at least what it is now"

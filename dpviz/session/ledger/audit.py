@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
+from dpviz.session.ledger.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class Audit:
     It may take further rows later, as they are written; after a row was refused it is of no use any more.
 
     past  what an earlier check found, from which this one goes on: `index` has then only what is not in there
+    spending  the amounts charged so far for each caller and project
     """
 
     index: dict[int, IndexRow] = field(default_factory=dict)
@@ -121,6 +123,7 @@ class Audit:
     last: Row | None = None
     check: Check | None = None
     past: Past | None = None
+    spending: Spending = field(default_factory=Spending)
     _state: State | None = None
     _keys: dict[str, int] = field(default_factory=dict)  # key -> its latest charge
     _done: list[int] = field(default_factory=list)  # the charges with an answer, in order
@@ -149,10 +152,11 @@ class Audit:
         asked: dict[int, Mapping[str, Any]],
         uses: dict[tuple[int, int], IndexRow],
         opened: dict[int, Open],
+        spending: Spending,
     ) -> None:
         """Begin where an earlier check had come to: with its last row and its past, and what was not over then."""
         self._state, self._hashes, self._bodies, self._open = state, hashes, asked, opened
-        self.index, self.uses = pending, uses
+        self.index, self.uses, self.spending = pending, uses, spending
         self._keys = {found.key: number for number, found in pending.items()}
 
     def take(self, row: Row) -> None:
@@ -241,6 +245,11 @@ class Audit:
         opened = self._open.get(number)
         return None if opened is None else opened.sub
 
+    def opener(self, number: int) -> str:
+        """The caller who opened an entry; empty where no curator asked."""
+        opened = self._open.get(number)
+        return "" if opened is None else str(opened.body.get("asked_by", {}).get("name", ""))
+
     def uses_of(self, number: int) -> int:
         """How many uses there were of an open entry."""
         opened = self._open.get(number)
@@ -271,6 +280,7 @@ class Audit:
         terms = row.seq if before is None or row.kind == "raise" else before.terms
         if (state.charges, state.terms) != (charges, terms):
             raise broken(f"row {row.seq} counts wrongly")
+        self.spending.pass_time(content["at"])
         begins = before is None
         account: Mapping[str, str] = {} if before is None else before.account
         if begins or row.kind in ("charge", "raise"):
@@ -279,6 +289,9 @@ class Audit:
                 raise broken(f"row {row.seq} carries totals that do not follow from the ones before")
         if row.kind == "charge":
             self._charge(row, content, charges)
+            asked_by = content["charge"].get("asked_by")
+            if asked_by is not None:
+                self.spending.add(asked_by, account, state.account)
         elif row.kind == "outcome":
             self._outcome(row, content)
         elif row.kind == "reserve":

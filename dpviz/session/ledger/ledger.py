@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import re
 import secrets
@@ -14,10 +15,10 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import Connection, bindparam, func, select, union_all
 
 from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
-from dpviz.errors import DpvizError, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
+from dpviz.errors import DpvizError, Forbidden, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
 from dpviz.session.ledger import blobs, earlier, following, history, records, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, Holds, IndexRow, Step, Verification
-from dpviz.session.ledger.chain import Row, State, broken, canonical
+from dpviz.session.ledger.chain import Row, State, broken, canonical, now
 from dpviz.session.ledger.earlier import Earlier, KnownLedgers
 from dpviz.session.ledger.following import Anew, Following
 from dpviz.session.ledger.history import Known, Raise
@@ -38,6 +39,7 @@ from dpviz.session.ledger.records import (
     UseRecord,
 )
 from dpviz.session.ledger.rows import Account, totals
+from dpviz.session.ledger.spending import Within
 from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
@@ -121,6 +123,8 @@ class Ledger:
         self._person = person
         self._registry = registry
         self._glanced: dict[str, tuple[dict[str, str], float]] = {}
+        self._asked_by: dict[str, str] | None = None
+        self._within: Within | None = None
 
     @classmethod
     def open(
@@ -309,6 +313,33 @@ class Ledger:
                 )
 
         return ledger_location.set_aside(unspent)
+
+    def for_caller(self, asked_by: Mapping[str, str], within: Within | None = None) -> Ledger:
+        """Return a handle on the same ledger, all of whose charges and uses say for whom they are.
+
+        Parameters
+        ----------
+        asked_by : mapping
+            Name, project and proof of the caller, as texts. The name stands as the person beside each charge, too.
+        within : callable, optional
+            Checks each charge in its transaction, given the amounts charged so far for each caller and project.
+
+        Returns
+        -------
+        Ledger
+            A handle that shares the connections and the checked chain of this one, and holds draws of its own. An entry
+            that is open for uses can be used through it only by the caller who opened it.
+
+        Raises
+        ------
+        KeyError
+            If the mapping has no name.
+        """
+        handle = copy.copy(self)
+        handle._own, handle._pid = Owner.here(), os.getpid()
+        handle._asked_by, handle._person, handle._within = dict(asked_by), asked_by["name"], within
+        handle._glanced = {}
+        return handle
 
     # ------------------------------------------------------------ transactions
 
@@ -553,7 +584,7 @@ class Ledger:
             If `wanted` says no. A refusal writes nothing.
         """
         _check_key(key)
-        sub = None if opens is None else totals(opens)
+        body, sub = self._for_whom(body), None if opens is None else totals(opens)
 
         def work(connection: Connection) -> Entry:
             last = self._last
@@ -562,8 +593,10 @@ class Ledger:
                 return found
             if found is not None:
                 last = _given_up(connection, last, CHARGES, found, retry)
-            before = self._chain.audit.state
+            before, spending = self._chain.audit.state, self._chain.audit.spending
             state = State(totals(admit(dict(before.account))), before.charges + 1, before.terms)
+            if self._within is not None:
+                self._within(spending, before.account, state.account, max(spending.time, now()))
             self._must_follow(Step("charge", body, before.account, state.account))
             if sub is not None:
                 self._must_follow(Step("open", body, {}, sub))
@@ -622,6 +655,7 @@ class Ledger:
             If `wanted` says no. A refusal writes nothing.
         """
         _check_key(key)
+        body = self._for_whom(body)
 
         def work(connection: Connection) -> UseRecord:
             last, sub = self._last, self._sub(connection, number)
@@ -630,6 +664,7 @@ class Ledger:
                 return found
             if found is not None:
                 last = _given_up(connection, last, USES, found, retry, sub=sub)
+            self._must_have_opened(number)
             after = _carried(sub, admit(dict(sub)))
             self._must_follow(self._chain.audit.reserving(number, body, after))
             said = {
@@ -649,6 +684,19 @@ class Ledger:
             return None
         found = self._look(lambda connection: self._find(connection, statements, key, **of))
         return found if found is not None and found.status in ANSWERED else None
+
+    def _for_whom(self, body: Mapping[str, object]) -> Mapping[str, object]:
+        """The body of a charge or a use, with the caller who asked."""
+        return body if self._asked_by is None else {**body, "asked_by": self._asked_by}
+
+    def _must_have_opened(self, number: int) -> None:
+        """Refuse a caller the use of an entry that another one opened, whose limits paid for it."""
+        if self._asked_by is not None and self._chain.audit.opener(number) != self._asked_by["name"]:
+            raise Forbidden.of(
+                f"entry {number}",
+                "a sub-session is used by the caller who opened it, though all may read its answers",
+                'open one of your own, under another key="..."',
+            )
 
     def _must_follow(self, step: Step | None) -> None:
         """Refuse to write what `verify` would refuse."""

@@ -33,9 +33,10 @@ import numpy as np
 from dpviz import files
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Open
 from dpviz.session.ledger.chain import Row, broken, canonical
+from dpviz.session.ledger.spending import Spending
 from dpviz.session.ledger.witness import Note
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever a check (`audit`, `arithmetic`) refuses more than before: what was checked by less is read anew."""
 
 LEAST = 1000
@@ -157,6 +158,7 @@ class Memory:
                 )
                 for number, asked, sub, uses, held, keys in body["open"]
             },
+            Spending.from_json(body["spending"]),
         )
         return audit
 
@@ -187,6 +189,7 @@ def memory_of(audit: Audit) -> Memory | None:
             [number, one.body, one.sub, one.uses, [[use, *held] for use, held in one.reserved.items()], one.keys]
             for number, one in audit.opened_entries
         ],
+        "spending": audit.spending.to_json(),
     }
     return Memory(json.loads(canonical(body)), audit.hashes, Entries(bytes(slots)))
 

@@ -71,6 +71,18 @@ class LedgerRecord:
         return key if isinstance(key, str) else ""
 
     @property
+    def asked_by(self) -> dict[str, str]:
+        """Name, project and proof of the caller whom a curator authenticated; empty where none did."""
+        caller = self.body.get("asked_by")
+        return {str(part): str(said) for part, said in caller.items()} if isinstance(caller, Mapping) else {}
+
+    @property
+    def by(self) -> str:
+        """Who asked, in words: with project and proof where a curator authenticated them."""
+        more = [said for part, said in self.asked_by.items() if part != "name" and said]
+        return f"{self.person} ({', '.join(sorted(more))})" if more else self.person
+
+    @property
     def text(self) -> str:
         """Its name and the analyst's own key, for a sentence."""
         return f'{self.name} (key "{short(self.user_key)}")' if self.user_key else self.name
