@@ -1,5 +1,6 @@
 """A curator: one process keeps the data and the ledger, and analysts ask it from their own notebooks.
 
-`declaration` reads the file that declares the data set; `service` is the process; `client` is `dv.connect`, a session
-whose answers the service draws.
+`declaration` reads the file that declares the data set, by `fields`; `opening` opens the data that it names. `caps` are
+limits for analysts and projects. `service` is the process; `client` is `dv.connect`, a session whose answers the
+service draws.
 """
