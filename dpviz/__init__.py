@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpviz import charts as charts
     from dpviz import datasets as datasets
     from dpviz.boundary import traceback as traceback
+    from dpviz.curator.client import connect as connect
     from dpviz.engines import sources as sources
     from dpviz.errors import DpvizError as DpvizError
     from dpviz.errors import ReleaseInterrupted as ReleaseInterrupted
@@ -101,6 +102,7 @@ _HOME = {
     "Unit": "dpviz.privacy.unit",
     "Workbench": "dpviz.widgets",
     "combine": "dpviz.model.combination",
+    "connect": "dpviz.curator.client",
     "exercise": "dpviz.exercises",
     "load": "dpviz.session.loading",
     "load_derived": "dpviz.session.loading",

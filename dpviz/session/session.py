@@ -29,7 +29,7 @@ from dpviz.model.bought_together import purchase_json
 from dpviz.model.identity import release_key
 from dpviz.model.mechanism import Bound, Mechanism, Mode
 from dpviz.model.opening import ListOpening, Opening
-from dpviz.model.source import Source
+from dpviz.model.source import Source, TopRules
 from dpviz.model.statistic import Column
 from dpviz.model.ways import Way, Ways, best, released
 from dpviz.names import meant
@@ -261,6 +261,11 @@ class Session(Custody):
     def columns(self) -> tuple[Column, ...]:
         """The declared schema."""
         return self._source.columns
+
+    @property
+    def counted_by(self) -> CountedBy:
+        """The public facts about what counts: its name, and how it orders its largest counts."""
+        return CountedBy(self._source.engine, self._source.top)
 
     @property
     def ledger(self) -> Ledger:
@@ -1103,6 +1108,14 @@ def _least_format(budget: Budget) -> int:
     if budget.reserve is not None:
         return RESERVING
     return CONVERTING if budget.conversion == "cks" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class CountedBy:
+    """What counts the rows of a session: the name of the engine, and its declaration of its largest counts."""
+
+    engine: str
+    top: TopRules
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -1,0 +1,199 @@
+"""The keeper of one data set: a session for each caller, the line of orders, and the rules of who may ask for what.
+
+It knows nothing of HTTP: `service` gives it messages and authenticated callers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dpviz.boundary import protect_module
+from dpviz.curator.tickets import Clock, Line, Ticket, draw
+from dpviz.curator.wire import PublicFacts, record_json
+from dpviz.errors import DpvizError, Forbidden, ParameterError
+from dpviz.privacy.guarantee import Guarantee
+from dpviz.session.callers import Caller, Scope
+from dpviz.session.ledger import Entry, UseRecord
+from dpviz.session.orders import AskOrder, Order, ReleaseOrder
+from dpviz.session.session import Session
+
+
+@dataclass(frozen=True)
+class Checked:
+    """An order that was checked and is not paid for yet.
+
+    price     the price; None for a question that is paid for already
+    answered  whether its answer is stored, so that it is free
+    sentence  the question in words, for the owner
+    """
+
+    order: Order
+    session: Session
+    price: Guarantee | None
+    sentence: str
+    answered: Callable[[], bool]
+    work: Callable[[Ticket], None]
+
+
+class Gate(Protocol):
+    """The rule by which some orders wait for the owner."""
+
+    def hold(self, checked: Checked, caller: Caller, ticket: Ticket) -> bool:
+        """Whether the order waits. Raises the refusal where the owner refused it."""
+        ...
+
+
+class Keeper:
+    """Answer the orders of many callers about one data set.
+
+    Parameters
+    ----------
+    session : Session
+        The session of the owner, which reads the data.
+    bins : mapping of str to domain, as JSON
+        Declared domains by column.
+    tick : float
+        Seconds between two moments at which outcomes are made known.
+    each, all : int
+        The most orders on their way, of one caller and of all.
+    within : callable, optional
+        For a caller, the check of their caps inside the transaction of a charge.
+    gate : Gate, optional
+        The rule by which orders wait for approval.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        bins: Mapping[str, Any] | None = None,
+        tick: float = 0.5,
+        each: int = 8,
+        all: int = 200,
+        within: Callable[[Caller], Any] | None = None,
+        gate: Gate | None = None,
+    ) -> None:
+        self.session = session
+        self.clock = Clock(tick)
+        self.line = Line(each, all)
+        self._bins = dict(bins or {})
+        self._within, self._gate = within, gate
+        self._sessions: dict[Caller, Session] = {}
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------ what a caller may know
+
+    def session_of(self, caller: Caller) -> Session:
+        """The session whose charges stand under the name of this caller."""
+        with self._lock:
+            found = self._sessions.get(caller)
+            if found is None:
+                within = None if self._within is None else self._within(caller)
+                found = self._sessions[caller] = self.session.for_caller(caller, within=within)
+            return found
+
+    def facts(self, caller: Caller) -> PublicFacts:
+        """The facts that anybody who may plan may know."""
+        session, source = self.session, self.session.counted_by
+        return PublicFacts(
+            name=session.dataset,
+            engine=source.engine,
+            ledger=session.ledger_name,
+            columns=session.columns,
+            unit=session.unit,
+            top=source.top,
+            bins=self._bins,
+            you=caller.name,
+            scopes=tuple(sorted(caller.scopes)),
+            tick=f"{self.clock.tick:g}",
+        )
+
+    def record(self, found: Entry | UseRecord, caller: Caller) -> dict[str, Any]:
+        """An entry or a use as this caller may see it. Who else asked is for those who audit."""
+        own = found.person == caller.name
+        return record_json(found, shown=own or "audit" in caller.scopes, mine=own)
+
+    # ------------------------------------------------------------ orders
+
+    def place(self, name: str, order: Order, caller: Caller) -> Ticket:
+        """Take an order: check it, and let it wait for its turn or for the owner. Sent twice, it is one order.
+
+        Raises
+        ------
+        DpvizError
+            If the order is refused. Nothing is charged.
+        """
+        allowed(caller, "release")
+        if not (len(name) == 32 and all(sign in "0123456789abcdef" for sign in name)):
+            raise Forbidden.of("another name", "an order is named by 32 hexadecimal digits", "connect with dv.connect")
+        checked = self.check(order, caller)
+        ticket, new = self.line.add(name, caller.name, order.digest)
+        if new:
+            self._admit(ticket, checked, caller)
+        return ticket
+
+    def _admit(self, ticket: Ticket, checked: Checked, caller: Caller) -> None:
+        try:
+            ticket.work = checked.work
+            held = self._gate is not None and not checked.answered() and self._gate.hold(checked, caller, ticket)
+        except DpvizError as refused:
+            ticket.fail(refused)
+            return
+        if not held:
+            self.line.put(ticket)
+
+    def check(self, order: Order, caller: Caller) -> Checked:
+        """Check an order from public things alone. Raises the refusal that a call in a kernel would raise."""
+        session = self.session_of(caller)
+        if isinstance(order, ReleaseOrder):
+            prepared = session.prepare(order, self.clock.wait)
+            price = prepared.bound.price
+            sentence = f"{prepared.bound.question.text}, by {order.mechanism!r}"
+            return Checked(order, session, price, sentence, prepared.payment.answered, draw(prepared.start))
+        if isinstance(order, AskOrder):
+            found = session.sub_sessions.get(order.entry)
+            if found is None:
+                raise ParameterError.of(
+                    order.entry, "a question is asked of a sub-session that is open", "open one with session.open"
+                )
+            asked = found.prepare(order, self.clock.wait)
+            return Checked(order, session, None, asked.bound.question.text, asked.payment.answered, draw(asked.start))
+        price, opening = session.check_opening(order), order
+
+        def answered() -> bool:
+            return session.ledger.find(opening.digest) is not None
+
+        def work(ticket: Ticket) -> None:
+            made = session.open(opening.parameters, key=opening.user_key)
+            ticket.change(state="done", entry=made.number, done=1)
+
+        return Checked(order, session, price, order.parameters.title, answered, work)
+
+    def close_sub_session(self, number: int, caller: Caller) -> None:
+        """Close a sub-session of the caller's own."""
+        allowed(caller, "release")
+        session = self.session_of(caller)
+        found = session.sub_sessions.get(number)
+        if found is None or session.ledger.entry(number).person != caller.name:
+            raise ParameterError.of(number, "a caller closes sub-sessions of their own", "see session.sub_sessions")
+        found.close()
+
+    def close(self) -> None:
+        """Take no more orders, and cancel those on their way."""
+        self.line.close()
+
+
+def allowed(caller: Caller, scope: Scope) -> None:
+    """Refuse a caller without this right."""
+    if scope not in caller.scopes:
+        raise Forbidden.of(
+            ", ".join(sorted(caller.scopes)) or "no rights",
+            f"this takes the right to {scope}; nothing was changed",
+            "ask the owner of the data, who grants rights in the declaration of the data set",
+        )
+
+
+protect_module(vars())

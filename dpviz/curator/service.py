@@ -1,0 +1,394 @@
+"""The service of a curator: HTTP over a Unix socket or TLS, with the messages of `wire` and of `session/orders.py`.
+
+Charter, entries, answers, orders and nothing else: no SQL, no code, no frame and no pickle ever crosses. Requests are
+authenticated by the user at the other end of a Unix socket, which the kernel vouches for, or by a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, Protocol
+
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from dpviz.boundary import protect_module
+from dpviz.curator.keeper import Keeper, allowed
+from dpviz.curator.tickets import Ticket
+from dpviz.curator.wire import LONGEST_MESSAGE, PROTOCOL, error_json, raise_json
+from dpviz.errors import (
+    BudgetExceeded,
+    DpvizError,
+    EngineGone,
+    Forbidden,
+    LedgerAway,
+    LedgerError,
+    ParameterError,
+    ReleaseFailed,
+    SessionBusy,
+    printable,
+)
+from dpviz.session.callers import Caller, Scope
+from dpviz.session.orders import order_from, plain
+
+PEER: Final = "dpviz.peer"
+"""The key of a request's scope that holds the user at the other end of a Unix socket."""
+
+PATIENCE: Final = 10.0
+"""Seconds within which a whole message must have come, and for which a question how an order stands is held open."""
+
+MOST_ENTRIES: Final = 10_000
+"""The most entries in one reply."""
+
+STATUS: Final[tuple[tuple[type[DpvizError], int], ...]] = (
+    (ParameterError, 422),
+    (BudgetExceeded, 409),
+    (SessionBusy, 429),
+    (EngineGone, 503),
+    (LedgerAway, 503),
+    (LedgerError, 409),
+    (Forbidden, 403),
+)
+
+
+class Authority(Protocol):
+    """The rules by which a request's sender is known."""
+
+    def caller_of_uid(self, uid: int) -> Caller | None:
+        """The caller whom the kernel vouches for on a Unix socket."""
+        ...
+
+    def caller_of_token(self, token: str) -> Caller | None:
+        """The caller with this token. May ask another service."""
+        ...
+
+
+class Unauthenticated(Forbidden):
+    """A request whose sender is not known."""
+
+
+class OrderMessage(BaseModel):
+    """An order: a release, a question of an open sub-session, or the opening of one. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str = Field(pattern="^(release|ask|open)$")
+    digest: str = Field(description="The digest that the answer is found under; both sides must agree on it.")
+    user_key: str | None = None
+    retry: bool = False
+    question: dict[str, Any] | None = None
+    limits: dict[str, Any] | None = None
+    mechanism: dict[str, Any] | None = None
+    mode: str | None = None
+    over: dict[str, Any] | None = None
+    then: dict[str, Any] | None = None
+    entry: int | None = None
+    use: dict[str, str] | None = None
+    opening: dict[str, Any] | None = None
+
+
+ORDER_BODY: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": OrderMessage.model_json_schema()}},
+    }
+}
+
+
+async def message(request: Request) -> dict[str, Any]:
+    """The JSON object that a request carries: whole within some seconds, and not too long."""
+    content = bytearray()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for piece in request.stream():
+                content += piece
+                if len(content) > LONGEST_MESSAGE:
+                    break
+    except TimeoutError:
+        late = True
+    else:
+        late = False
+    if late:
+        raise Forbidden.of("half a message", f"a message comes within {PATIENCE:g} seconds", "send it again")
+    return plain(bytes(content), LONGEST_MESSAGE)
+
+
+def refusal(error: DpvizError) -> JSONResponse:
+    """An error as a reply."""
+    if isinstance(error, Unauthenticated):
+        body = {**error_json(error), "error": "Forbidden"}
+        return JSONResponse(body, 401, headers={"WWW-Authenticate": "Bearer"})
+    status = next((status for kind, status in STATUS if isinstance(error, kind)), 400)
+    return JSONResponse(error_json(error), status)
+
+
+def make_app(keeper: Keeper, authority: Authority) -> FastAPI:
+    """The application of one keeper.
+
+    Parameters
+    ----------
+    keeper : Keeper
+        The keeper of the data set.
+    authority : Authority
+        The rules by which callers are known.
+
+    Returns
+    -------
+    FastAPI
+        The application, with its OpenAPI document at ``/openapi.json``.
+
+    Raises
+    ------
+    TypeError
+        If an argument is missing.
+    """
+    app = FastAPI(
+        title="dpviz curator",
+        summary="Differentially private answers from data that stay where they are.",
+        version=str(PROTOCOL),
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.keeper, app.state.authority = keeper, authority
+    _refusals(app)
+    _reading(app, keeper)
+    _records(app, keeper)
+    _ordering(app, keeper)
+    return app
+
+
+def _refusals(app: FastAPI) -> None:
+    """Every error becomes one of our family, and a reply that shows nothing else."""
+
+    @app.exception_handler(DpvizError)
+    async def ours(_: Request, error: DpvizError) -> JSONResponse:
+        return refusal(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        part = ".".join(printable(str(place)) for place in error.errors()[0].get("loc", ()))
+        return refusal(ParameterError.of(part, "a request has the parts that its document names", "see /openapi.json"))
+
+    @app.exception_handler(HTTPException)
+    async def unknown(request: Request, error: HTTPException) -> JSONResponse:
+        reply = refusal(
+            Forbidden.of(
+                f"{printable(request.method)} and another address",
+                "a curator answers at the addresses of its document, and nowhere else",
+                "see /openapi.json, or connect with dv.connect",
+            )
+        )
+        reply.status_code = error.status_code
+        return reply
+
+    @app.middleware("http")
+    async def withheld(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
+        """What no handler knows is withheld, because it may hold data; and nothing is kept by caches on the way."""
+        try:
+            reply = await call(request)
+        except Exception:
+            reply = refusal(
+                ReleaseFailed.of(
+                    "another error",
+                    "an error that may hold data is never shown",
+                    "look at the entries for what was charged, and make the same call again",
+                )
+            )
+            reply.status_code = 500
+        reply.headers["Cache-Control"] = "no-store"
+        reply.headers["X-Content-Type-Options"] = "nosniff"
+        return reply
+
+
+async def caller_of(request: Request) -> Caller:
+    """The authenticated sender of a request: by a token where it carries one, else by the Unix socket."""
+    authority: Authority = request.app.state.authority
+    given = request.headers.get("authorization")
+    found: Caller | None = None
+    if given is not None:
+        scheme, _, token = given.partition(" ")
+        if scheme.lower() == "bearer" and token:
+            found = await run_in_threadpool(authority.caller_of_token, token)
+    elif (uid := request.scope.get(PEER)) is not None:
+        found = authority.caller_of_uid(uid)
+    if found is None:
+        raise Unauthenticated.of(
+            "a token that is not known" if given is not None else "no token",
+            "a curator answers analysts whom its declaration names",
+            'give dv.connect(..., token="…"), or ask the owner of the data to name you',
+        )
+    return found
+
+
+def _needs(scope: Scope) -> Callable[[Caller], Caller]:
+    def checked(caller: Annotated[Caller, Depends(caller_of)]) -> Caller:
+        allowed(caller, scope)
+        return caller
+
+    return checked
+
+
+Planner = Annotated[Caller, Depends(_needs("plan"))]
+Asker = Annotated[Caller, Depends(_needs("release"))]
+Number = Annotated[int, Path(ge=1, lt=2**63)]
+Digest = Annotated[str, Path(pattern="^[0-9a-f]{32,128}$")]
+Last = Annotated[int | None, Query(ge=0, le=MOST_ENTRIES)]
+Before = Annotated[int | None, Query(ge=1, lt=2**63)]
+
+
+def _reading(app: FastAPI, keeper: Keeper) -> None:
+    """The charter and what is left: all that a plan needs."""
+
+    @app.get("/charter")
+    def charter(caller: Planner) -> dict[str, Any]:
+        """The data set, its unit and columns, and who the caller is."""
+        return keeper.facts(caller).to_json()
+
+    @app.get("/account")
+    def account(caller: Planner) -> dict[str, Any]:
+        """The totals of the budget, and the head of the ledger's chain."""
+        ledger = keeper.session_of(caller).ledger
+        return {"account": ledger.account, "new": ledger.is_new, "head": ledger.head()}
+
+    @app.get("/head")
+    def head(caller: Planner) -> dict[str, str]:
+        """The hash of the ledger's last row, which changes with every charge, draw and raise."""
+        return {"head": keeper.session_of(caller).ledger.head()}
+
+    @app.get("/ledger/charter")
+    def ledger_charter(caller: Planner) -> dict[str, Any]:
+        """The charter as the ledger has it."""
+        return keeper.session_of(caller).ledger.charter
+
+    @app.get("/raises")
+    def raises(caller: Planner) -> list[dict[str, Any]]:
+        """Every raise of the budget."""
+        return [raise_json(found) for found in keeper.session_of(caller).ledger.raises()]
+
+    @app.get("/verification")
+    def verification(caller: Planner) -> dict[str, Any]:
+        """The ledger, checked row by row."""
+        found = keeper.session_of(caller).ledger.verify()
+        return {name: getattr(found, name) for name in ("rows", "charges", "statuses", "blobs", "head", "uses")}
+
+
+def _records(app: FastAPI, keeper: Keeper) -> None:
+    """The ledger's entries, and the answers that were released."""
+
+    @app.get("/entries")
+    def entries(
+        caller: Planner, last: Last = None, before: Before = None, finished: bool = False
+    ) -> list[dict[str, Any]]:
+        """Entries in order: the latest, or those before a number; of all, or of those with an answer."""
+        ledger = keeper.session_of(caller).ledger
+        last = MOST_ENTRIES if last is None else last
+        found = ledger.finished(last=last, before=before) if finished else ledger.entries(last=last, before=before)
+        return [keeper.record(entry, caller) for entry in found]
+
+    @app.get("/entries/numbers")
+    def numbers(caller: Planner) -> list[int]:
+        """The numbers of all entries with an answer."""
+        return keeper.session_of(caller).ledger.finished_numbers
+
+    @app.get("/entries/pending")
+    def pending(caller: Planner) -> list[dict[str, Any]]:
+        """The entries that are being drawn now."""
+        return [keeper.record(entry, caller) for entry in keeper.session_of(caller).ledger.pending()]
+
+    @app.get("/entries/open")
+    def opened(caller: Planner) -> list[dict[str, Any]]:
+        """The entries of sub-sessions."""
+        return [keeper.record(entry, caller) for entry in keeper.session_of(caller).ledger.opened()]
+
+    @app.get("/keys/{digest}")
+    def find(caller: Planner, digest: Digest) -> dict[str, Any] | None:
+        """The latest entry under a digest; null where there is none."""
+        found = keeper.session_of(caller).ledger.find(digest)
+        return None if found is None else keeper.record(found, caller)
+
+    @app.get("/entries/{number}")
+    def entry(caller: Planner, number: Number) -> dict[str, Any]:
+        """One entry."""
+        return keeper.record(keeper.session_of(caller).ledger.entry(number), caller)
+
+    @app.get("/entries/{number}/answer", response_class=Response)
+    def answer(caller: Planner, number: Number) -> Response:
+        """The stored release of an entry, as the ledger keeps it."""
+        return _stored(keeper.session_of(caller).ledger.answer(number))
+
+    @app.get("/entries/{number}/account")
+    def sub_account(caller: Planner, number: Number) -> dict[str, str]:
+        """The amounts of an open sub-session."""
+        return keeper.session_of(caller).ledger.sub_account(number)
+
+    @app.get("/entries/{number}/uses")
+    def uses(caller: Planner, number: Number) -> list[dict[str, Any]]:
+        """The questions of a sub-session so far."""
+        return [keeper.record(use, caller) for use in keeper.session_of(caller).ledger.uses(number)]
+
+    @app.get("/entries/{number}/uses/{use}")
+    def one_use(caller: Planner, number: Number, use: Number) -> dict[str, Any]:
+        """One question of a sub-session."""
+        return keeper.record(keeper.session_of(caller).ledger.use(number, use), caller)
+
+    @app.get("/entries/{number}/keys/{digest}")
+    def find_use(caller: Planner, number: Number, digest: Digest) -> dict[str, Any] | None:
+        """The latest question under a digest; null where there is none."""
+        found = keeper.session_of(caller).ledger.find_use(number, digest)
+        return None if found is None else keeper.record(found, caller)
+
+    @app.get("/entries/{number}/uses/{use}/answer", response_class=Response)
+    def use_answer(caller: Planner, number: Number, use: Number) -> Response:
+        """The stored answer of a question."""
+        return _stored(keeper.session_of(caller).ledger.use_answer(number, use))
+
+    @app.post("/entries/{number}/close")
+    def close(caller: Asker, number: Number) -> dict[str, bool]:
+        """Close a sub-session of the caller's own."""
+        keeper.close_sub_session(number, caller)
+        return {"closed": True}
+
+
+def _ordering(app: FastAPI, keeper: Keeper) -> None:
+    """Orders: placed, watched, cancelled."""
+
+    @app.post("/orders/{name}", openapi_extra=ORDER_BODY)
+    async def place(request: Request, caller: Asker, name: str) -> dict[str, Any]:
+        """Place an order under a name of the caller's making. Sent twice under one name, it is one order."""
+        told = await message(request)
+        ticket = await run_in_threadpool(lambda: keeper.place(name, order_from(told), caller))
+        return ticket.standing.to_json()
+
+    @app.get("/orders/{name}")
+    async def standing(caller: Asker, name: str, seen: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
+        """How an order of the caller's own stands: as it is at the next tick at which it is not as it was seen."""
+        return await _news(keeper, keeper.line.get(name, caller.name), seen)
+
+    @app.post("/orders/{name}/cancel")
+    async def cancel(caller: Asker, name: str) -> dict[str, bool]:
+        """Cancel an order of the caller's own."""
+        keeper.line.get(name, caller.name).cancel()
+        return {"cancelled": True}
+
+
+async def _news(keeper: Keeper, ticket: Ticket, seen: int) -> dict[str, Any]:
+    """How a ticket stands at a tick, once it stands otherwise than it was seen; after a while, as it stands."""
+    begun = time.monotonic()
+    while True:
+        await asyncio.sleep(keeper.clock.until_next())
+        found = ticket.standing
+        if found.version != seen or time.monotonic() - begun > PATIENCE:
+            return found.to_json()
+
+
+def _stored(content: bytes) -> Response:
+    return Response(content, media_type="application/octet-stream")
+
+
+protect_module(vars())

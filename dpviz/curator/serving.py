@@ -1,0 +1,199 @@
+"""The process of a curator: its socket, who may open it, and its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import struct
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dpviz.boundary import protect_module
+from dpviz.curator.service import PEER
+from dpviz.errors import ParameterError
+
+CREDENTIALS: Final = struct.Struct("3i")
+"""Process, user and group, as the kernel gives them for the other end of a Unix socket."""
+
+
+class PeerProtocol(H11Protocol):
+    """HTTP that knows the user at the other end of a Unix socket, by the word of the kernel."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        opened = transport.get_extra_info("socket")
+        if opened is not None and opened.family == socket.AF_UNIX:
+            _, uid, _ = CREDENTIALS.unpack(opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+            self.app = partial(_with_peer, self.app, uid)
+
+
+async def _with_peer(app: Any, uid: int, scope: Any, receive: Any, send: Any) -> None:
+    await app({**scope, PEER: uid}, receive, send)
+
+
+def unix_socket(path: Path, *, mode: int = 0o660, group: int | None = None) -> socket.socket:
+    """A socket at this path, open to its owner and its group. One that nobody answers any more is replaced.
+
+    Parameters
+    ----------
+    path : Path
+        The place of the socket, in a folder that is there.
+    mode : int, default 0o660
+        Its permissions.
+    group : int, optional
+        The number of its group.
+
+    Returns
+    -------
+    socket
+        The bound socket.
+
+    Raises
+    ------
+    ParameterError
+        If another process answers there, or something else lies there.
+    """
+    if path.exists() or path.is_symlink():
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise ParameterError.of(path.name, "a socket replaces nothing but a socket", "choose another path")
+        if _answers(path):
+            raise ParameterError.of(path.name, "another process answers at this socket", "stop it, or choose another")
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o777)  # nobody may open it before its permissions are right
+    try:
+        made.bind(str(path))
+        if group is not None:
+            os.chown(path, -1, group)
+        os.chmod(path, mode)
+    except OSError as error:
+        made.close()
+        failed = ParameterError.of(path.name, f"a socket must be made there ({error.strerror})", "choose another path")
+    else:
+        return made
+    finally:
+        os.umask(before)
+    raise failed
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+        return True
+
+
+class Server(uvicorn.Server):
+    """A server that says when it listens, and leaves no socket behind."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._told = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._told()
+
+
+@dataclass(frozen=True)
+class Listening:
+    """One place where a curator listens, with the files of TLS where it is reached over a network."""
+
+    opened: socket.socket
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+def run(app: FastAPI, places: Sequence[Listening], started: Callable[[], object] = lambda: None) -> None:
+    """Serve until a signal ends it.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application of `make_app`.
+    places : sequence of Listening
+        Where it listens. The first is served on this thread, which hears the signals.
+    started : callable, optional
+        Called once it listens at all of them.
+
+    Returns
+    -------
+    None
+        When it has ended; what was being drawn is cancelled, and its charge stays.
+
+    Raises
+    ------
+    OSError
+        If a socket cannot be listened at.
+    """
+    left = [None] * len(places)
+
+    def up() -> None:
+        left.pop()
+        if not left:
+            started()
+
+    servers = [Server(_config(app, place), up) for place in places]
+    beside = [
+        threading.Thread(target=server.run, args=([place.opened],), daemon=True)
+        for server, place in list(zip(servers, places, strict=True))[1:]
+    ]
+    try:
+        for thread in beside:
+            thread.start()
+        servers[0].run([places[0].opened])
+    finally:
+        for server in servers[1:]:
+            server.should_exit = True
+        app.state.keeper.close()
+        for thread in beside:
+            thread.join()
+        for place in places:
+            _close(place.opened)
+
+
+def _config(app: FastAPI, place: Listening) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=PeerProtocol,
+        ws="none",
+        loop="asyncio",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        limit_concurrency=1_000,
+        backlog=256,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+        h11_max_incomplete_event_size=16_384,
+        ssl_certfile=place.certificate,
+        ssl_keyfile=place.key,
+    )
+
+
+def _close(opened: socket.socket) -> None:
+    name = opened.getsockname() if opened.family == socket.AF_UNIX else ""
+    opened.close()
+    if name:
+        with suppress(OSError):
+            os.unlink(name)
+
+
+protect_module(vars())
