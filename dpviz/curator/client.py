@@ -383,6 +383,7 @@ class CuratedSession(Session):
         self._ledger = CuratedLedger(connection, self._facts)
         self._runner = CuratedRunner(self._source, connection)
         self._readable = Readable()
+        self._caller = None
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; kept by the curator at {self._connection.name}>"
@@ -491,7 +492,7 @@ def connect(address: str, *, token: str | None = None, certificate: str | Path |
     >>> dv.connect("visits.sock")
     Traceback (most recent call last):
     ...
-    dpviz.errors.ParameterError: a curator is reached at https://host:port or unix:/path/of/the.sock, got ://; write ...
+    dpviz.errors.ParameterError: a curator is reached at https://host:port or unix:/path/of/the.sock, got ://; ...
     """
     held = None if token is None else Hidden.of(token)
     del token  # no variable of this call shows it
@@ -513,7 +514,7 @@ def _facts(connection: Connection) -> PublicFacts:
 
 def _number(number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or not 0 < number < 2**63:
-        raise ParameterError.of(number, "entries are numbered 1, 2, 3 …", "see session.ledger.entries()")
+        raise ParameterError.of(number, "an entry has a number from one on", "see session.ledger.entries()")
     return number
 
 

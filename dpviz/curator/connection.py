@@ -21,6 +21,8 @@ PATIENCE: Final = 15.0
 TRIES: Final = 4
 """The attempts of a request that may be sent twice, over three seconds."""
 
+STEP: Final = "take the address that the owner of the data gave"
+
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
 
@@ -120,11 +122,11 @@ def _place(address: object, certificate: object) -> tuple[str, str, httpx.HTTPTr
     """The name of a curator for sentences, the base of its addresses, and the way there."""
     rule = "a curator is reached at https://host:port or unix:/path/of/the.sock"
     if not isinstance(address, str):
-        raise ParameterError.of(as_given(address), rule, 'write dv.connect("unix:/run/dpviz/visits.sock")')
+        raise ParameterError.of(as_given(address), rule, STEP)
     if address.startswith("unix:"):
         path = address.removeprefix("unix:").removeprefix("//")
         if not path.startswith("/"):
-            raise ParameterError.of(address, rule, 'write dv.connect("unix:/run/dpviz/visits.sock")')
+            raise ParameterError.of(address, rule, STEP)
         return address, "http://curator", httpx.HTTPTransport(uds=path)
     try:
         parts = urlsplit(address)
@@ -135,9 +137,7 @@ def _place(address: object, certificate: object) -> tuple[str, str, httpx.HTTPTr
     plain = parts.scheme == "http" and host in LOCAL
     if host is None or parts.username or parts.query or not (plain or parts.scheme == "https"):
         refused = rule if parts.scheme != "http" else "a token crosses a network over TLS alone"
-        raise ParameterError.of(
-            f"{parts.scheme}://{host or ''}", refused, 'write dv.connect("https://host:port", token="…")'
-        )
+        raise ParameterError.of(f"{parts.scheme}://{host or ''}", refused, STEP)
     shown = f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"
     if certificate is None:
         return shown, shown, httpx.HTTPTransport()

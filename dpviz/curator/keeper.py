@@ -112,7 +112,7 @@ class Keeper:
         )
 
     def record(self, found: Entry | UseRecord, caller: Caller) -> dict[str, Any]:
-        """An entry or a use as this caller may see it. Who else asked is for those who audit."""
+        """An entry or a use as this caller may see it. Other askers are named to those who audit."""
         own = found.person == caller.name
         return record_json(found, shown=own or "audit" in caller.scopes, mine=own)
 
@@ -128,7 +128,11 @@ class Keeper:
         """
         allowed(caller, "release")
         if not (len(name) == 32 and all(sign in "0123456789abcdef" for sign in name)):
-            raise Forbidden.of("another name", "an order is named by 32 hexadecimal digits", "connect with dv.connect")
+            raise Forbidden.of(
+                "another name",
+                "an order is named by hexadecimal digits, as many as those of a UUID",
+                "connect with dv.connect",
+            )
         checked = self.check(order, caller)
         ticket, new = self.line.add(name, caller.name, order.digest)
         if new:

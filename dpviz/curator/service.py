@@ -189,7 +189,7 @@ def _refusals(app: FastAPI) -> None:
 
     @app.middleware("http")
     async def withheld(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        """What no handler knows is withheld, because it may hold data; and nothing is kept by caches on the way."""
+        """Withhold an error that no handler knows, for it may hold data, and let no cache keep a reply."""
         try:
             reply = await call(request)
         except Exception:
@@ -221,7 +221,7 @@ async def caller_of(request: Request) -> Caller:
         raise Unauthenticated.of(
             "a token that is not known" if given is not None else "no token",
             "a curator answers analysts whom its declaration names",
-            'give dv.connect(..., token="…"), or ask the owner of the data to name you',
+            "give the token that the owner of the data gave you, or ask to be named",
         )
     return found
 
@@ -367,7 +367,7 @@ def _ordering(app: FastAPI, keeper: Keeper) -> None:
 
     @app.get("/orders/{name}")
     async def standing(caller: Asker, name: str, seen: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
-        """How an order of the caller's own stands: as it is at the next tick at which it is not as it was seen."""
+        """The standing of an order of the caller's own, at the next tick at which it is another than the one seen."""
         return await _news(keeper, keeper.line.get(name, caller.name), seen)
 
     @app.post("/orders/{name}/cancel")
@@ -378,7 +378,7 @@ def _ordering(app: FastAPI, keeper: Keeper) -> None:
 
 
 async def _news(keeper: Keeper, ticket: Ticket, seen: int) -> dict[str, Any]:
-    """How a ticket stands at a tick, once it stands otherwise than it was seen; after a while, as it stands."""
+    """The standing of a ticket at a tick, once it is another than the one seen; after a while, whatever it is."""
     begun = time.monotonic()
     while True:
         await asyncio.sleep(keeper.clock.until_next())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import stat
 import struct
@@ -18,6 +19,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from dpviz import threads
 from dpviz.boundary import protect_module
 from dpviz.curator.service import PEER
 from dpviz.errors import ParameterError
@@ -96,7 +98,7 @@ def _answers(path: Path) -> bool:
         return True
 
 
-class Server(uvicorn.Server):
+class HttpServer(uvicorn.Server):
     """A server that says when it listens, and leaves no socket behind."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
@@ -147,23 +149,37 @@ def run(app: FastAPI, places: Sequence[Listening], started: Callable[[], object]
         if not left:
             started()
 
-    servers = [Server(_config(app, place), up) for place in places]
+    servers = [HttpServer(_config(app, place), up) for place in places]
     beside = [
-        threading.Thread(target=server.run, args=([place.opened],), daemon=True)
-        for server, place in list(zip(servers, places, strict=True))[1:]
+        (partial(server.run, [place.opened]), f"dpviz-curator-{number}")
+        for number, (server, place) in enumerate(zip(servers, places, strict=True))
+        if number
     ]
+    before, begun = _ending_quietly(), []
     try:
-        for thread in beside:
-            thread.start()
-        servers[0].run([places[0].opened])
+        for work, name in beside:
+            begun.append(threads.start(work, name))
+        with suppress(KeyboardInterrupt):  # how a server ends at Ctrl-C, once it has told its clients
+            servers[0].run([places[0].opened])
     finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
         for server in servers[1:]:
             server.should_exit = True
         app.state.keeper.close()
-        for thread in beside:
-            thread.join()
+        for thread in begun:
+            if thread is not None:
+                thread.join()
         for place in places:
             _close(place.opened)
+
+
+def _ending_quietly() -> dict[int, Any]:
+    """Handlers that let a process go on when its server has ended: it raises again the signal that ended it, and by the
+    usual handler that would leave sockets behind."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    return {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
 
 
 def _config(app: FastAPI, place: Listening) -> uvicorn.Config:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from dpviz import threads
 from dpviz.boundary import protect_module
 from dpviz.curator.wire import ENDED, Standing, error_json
 from dpviz.errors import DpvizError, Forbidden, ReleaseFailed, SessionBusy
@@ -47,7 +48,7 @@ Work: TypeAlias = "Callable[[Ticket], None]"
 
 @dataclass
 class Ticket:
-    """One order and how it stands.
+    """One order and its standing.
 
     name    the order's name, which its sender made up: sent twice, it is one order
     caller  who sent it
@@ -66,7 +67,7 @@ class Ticket:
 
     @property
     def standing(self) -> Standing:
-        """How it stands now."""
+        """Its standing now."""
         return self._standing
 
     @property
@@ -140,8 +141,7 @@ class Line:
         self._tickets: dict[tuple[str, str], Ticket] = {}
         self._lock = threading.Lock()
         self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._serve, name="dpviz-curator", daemon=True)
-        self._thread.start()
+        self._thread = threads.start(self._serve, "dpviz-curator")
 
     def add(self, name: str, caller: str, digest: str) -> tuple[Ticket, bool]:
         """The ticket of an order, and whether it is new. Refuses one too many, and a name that stands for another."""
@@ -194,7 +194,8 @@ class Line:
             if not ticket.ended:
                 ticket.cancel()
         self._queue.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _serve(self) -> None:
         while (ticket := self._queue.get()) is not None:

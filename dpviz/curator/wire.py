@@ -21,7 +21,7 @@ LONGEST_MESSAGE: Final = 1 << 20
 """Bytes of one message to a curator. An order is a few hundred; one with a long list of labels may be long."""
 
 State = Literal["queued", "approval", "drawing", "done", "failed"]
-"""How far an order is: it waits for others, for the owner's approval; it is drawn; it has an answer, or none."""
+"""The states of an order: it waits for others, or for the owner's approval; it is drawn; it has an answer, or none."""
 
 ENDED: Final = ("done", "failed")
 
@@ -91,12 +91,12 @@ class PublicFacts:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an order stands, at one tick.
+    """The standing of an order, at one tick.
 
     version   grows with every change
-    state     how far it is
-    done, of  how much of the draw is done, in public sizes
-    waiting   what it waits for, in words
+    state     one of `State`
+    done, of  the part of the draw that is done, in public sizes
+    waiting   its reason to wait, in words
     entry     the entry that was charged, and `use` the use of it; None where nothing is charged yet
     free      whether the answer was paid for before
     spent     what is spent, in words; `value` as exact text

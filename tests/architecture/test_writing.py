@@ -15,6 +15,7 @@ DOORS = {
     "session/ledger/witness.py": "the note beside a ledger",
     "session/ledger/memory.py": "what this machine remembers, in its own folder",
     "session/ledger/earlier.py": "how far ledgers had come, in the same folder",
+    "curator/serving.py": "its own socket",
     "cli.py": "the null device",
 }
 """The files that write, and what."""
