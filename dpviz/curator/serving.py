@@ -112,7 +112,7 @@ class HttpServer(uvicorn.Server):
 
 
 @dataclass(frozen=True)
-class Listening:
+class ServedSocket:
     """One place where a curator listens, with the files of TLS where it is reached over a network."""
 
     opened: socket.socket
@@ -120,14 +120,14 @@ class Listening:
     key: Path | None = None
 
 
-def run(app: FastAPI, places: Sequence[Listening], started: Callable[[], object] = lambda: None) -> None:
+def run(app: FastAPI, places: Sequence[ServedSocket], started: Callable[[], object] = lambda: None) -> None:
     """Serve until a signal ends it.
 
     Parameters
     ----------
     app : FastAPI
         The application of `make_app`.
-    places : sequence of Listening
+    places : sequence of ServedSocket
         Where it listens. The first is served on this thread, which hears the signals.
     started : callable, optional
         Called once it listens at all of them.
@@ -171,7 +171,7 @@ def run(app: FastAPI, places: Sequence[Listening], started: Callable[[], object]
             if thread is not None:
                 thread.join()
         for place in places:
-            _close(place.opened)
+            leave(place)
 
 
 def _ending_quietly() -> dict[int, Any]:
@@ -182,7 +182,7 @@ def _ending_quietly() -> dict[int, Any]:
     return {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
 
 
-def _config(app: FastAPI, place: Listening) -> uvicorn.Config:
+def _config(app: FastAPI, place: ServedSocket) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=PeerProtocol,
@@ -204,7 +204,9 @@ def _config(app: FastAPI, place: Listening) -> uvicorn.Config:
     )
 
 
-def _close(opened: socket.socket) -> None:
+def leave(place: ServedSocket) -> None:
+    """Close a place, and remove its socket from the folder."""
+    opened = place.opened
     name = opened.getsockname() if opened.family == socket.AF_UNIX else ""
     opened.close()
     if name:

@@ -226,7 +226,7 @@ def mechanism_json(made: Mechanism) -> dict[str, Any]:
 
 def _read(told: Mapping[str, Any], make: Callable[[], T]) -> T:
     """The order in a message, if writing it gives the message again: no part is dropped, filled in or read in two ways.
-    Whatever is wrong with a message becomes one error, which shows nothing of it."""
+    A fault of a message becomes one error, which shows nothing of it."""
     refused: DpvizError | None = None
     try:
         made = make()

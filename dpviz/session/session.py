@@ -1112,7 +1112,7 @@ def _least_format(budget: Budget) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CountedBy:
-    """What counts the rows of a session: the name of the engine, and its declaration of its largest counts."""
+    """The engine that counts for a session, by name, and its declaration of its largest counts."""
 
     engine: str
     top: TopRules
