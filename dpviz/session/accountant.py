@@ -362,7 +362,7 @@ class Remaining:
     @property
     def largest(self) -> Fraction:
         """The largest epsilon that fitted into one answer before anything was spent."""
-        return _single(self.total, self.caps)
+        return largest_answer(self.total, self.caps)
 
     def cost(self, price: Guarantee) -> dict[str, Fraction]:
         """The amount that an answer at this price would add to each part."""
@@ -464,10 +464,10 @@ def spent_text(state: Mapping[str, str]) -> str:
 def remaining(state: Mapping[str, str]) -> Remaining:
     most, gone, total = _caps_of(state), spent(state), budget(state)
     left = {part: most[part] - gone[part] for part in most}
-    return Remaining(_single(total, left), left["delta"], total, left, most)
+    return Remaining(largest_answer(total, left), left["delta"], total, left, most)
 
 
-def _single(total: Budget, left: Mapping[str, Fraction]) -> Fraction:
+def largest_answer(total: Budget, left: Mapping[str, Fraction]) -> Fraction:
     """The largest epsilon of one pure answer that fits; under zCDP rounded down to SINGLE_STEP."""
     if total.filter == "basic":
         return left["epsilon"]

@@ -98,6 +98,7 @@ def told(ledger: Ledger) -> dict[str, Any]:
     entries = ledger.entries()
     return {
         "account": ledger.account,
+        "spending": ledger.spending.to_json(),
         "charter": ledger.charter,
         "head": ledger.head(),
         "entries": [(entry.number, entry.key, entry.status, entry.closed, entry.body) for entry in entries],
@@ -149,7 +150,9 @@ class History:
         name = key(chance.randrange(25))
         try:
             if what == "charge":
-                made = self.ledger.charge(name, {**BODY, "n": chance.randrange(99)}, admit, retry=chance.random() < 0.5)
+                asked_by = {"name": chance.choice("ab"), "project": chance.choice(["", "p"])}
+                body = {**BODY, "n": chance.randrange(99), **({"asked_by": asked_by} if chance.random() < 0.8 else {})}
+                made = self.ledger.charge(name, body, admit, retry=chance.random() < 0.5)
                 if made.status == "pending":
                     self.drawn.append((made.number, 0))
             elif what == "open":

@@ -39,7 +39,7 @@ from dpviz.session.ledger.records import (
     UseRecord,
 )
 from dpviz.session.ledger.rows import Account, totals
-from dpviz.session.ledger.spending import Within
+from dpviz.session.ledger.spending import Spending, Within
 from dpviz.session.ledger.sqlite import File
 from dpviz.session.ledger.statements import Statement
 from dpviz.session.ledger.store import PATIENCE, LedgerLocation, Store, Wanted, no_ledger
@@ -486,6 +486,11 @@ class Ledger:
     def account(self) -> dict[str, str]:
         """The accountant's totals after the last row."""
         return self._look(lambda connection: dict(rows.last(connection).state.account))
+
+    @property
+    def spending(self) -> Spending:
+        """The amounts charged so far for each caller and project, as the chain has them."""
+        return self._look(lambda _: self._chain.audit.spending.copy())
 
     def known_account(self) -> Known:
         """Return the accountant's totals; those last seen where the server is away.

@@ -93,6 +93,10 @@ class Spending:
         for by in _askers(asked_by):
             self._spent.setdefault(by, _Spent()).add(amounts, self._time)
 
+    def copy(self) -> Spending:
+        """The same amounts, which stay as they are while the ledger goes on."""
+        return Spending.from_json(self.to_json())
+
     def to_json(self) -> dict[str, Any]:
         """The amounts as text, to be read again by `from_json`."""
         return {
