@@ -399,6 +399,7 @@ def digest_of(token: str) -> str:
 
 def _unit(fields: Fields) -> Unit:
     given = fields.table("unit", UNIT)
+    given.needed("of", '"row"')  # who is protected is said, and never assumed
     values = given.values()
     for name in ("max_bins", "max_records"):
         if values.get(name) == NO_LIMIT:

@@ -131,7 +131,7 @@ def test_a_whole_declaration_is_read_field_by_field(tmp_path: Path) -> None:
 
 def test_a_short_declaration_has_the_usual_values(tmp_path: Path) -> None:
     text = 'dataset = "doctor visits"\nledger = "v.ledger"\nsource.practice = "doctor_visits"\nbudget.epsilon = 1\n'
-    found = declared(tmp_path, text + 'listen.socket = "v.sock"\n')
+    found = declared(tmp_path, text + 'unit.of = "row"\nlisten.socket = "v.sock"\n')
     assert (found.unit, found.budget, found.tick) == (dv.Unit(), dv.Budget(1), Fraction(1, 2))
     assert (found.analysts, found.each, found.approvals, found.listening.mode) == ((), (), (), 0o660)
 
@@ -235,6 +235,7 @@ WRONG: list[tuple[str, str, str]] = [
     ('tick = "0.25"', 'tick = "0"', "tick must be positive"),
     ('tick = "0.25"', 'tick = "1e9"', "seconds"),
     ('above_epsilon = "1/2"', "", "must have a condition"),
+    ('of = "person"', "", "unit.of must be given"),
     ("max_bins = 3", "max_bins = -3", "unit: max_bins"),
     ("max_bins = 3", 'max_bins = "nolimit"', "unit: max_bins"),
     ('format = "%d/%m/%Y"', 'format = "%Q"', ""),
@@ -290,7 +291,7 @@ TABLES: list[tuple[str, str]] = [
 def test_a_value_where_a_table_belongs_is_refused_by_name(name: str, wrong: str, tmp_path: Path) -> None:
     usual = {
         "dataset": 'dataset = "v"', "ledger": 'ledger = "v.ledger"', "source": 'source.practice = "flights"',
-        "budget": 'budget.epsilon = "1"', "listen": 'listen.socket = "v.sock"',
+        "budget": 'budget.epsilon = "1"', "unit": 'unit.of = "row"', "listen": 'listen.socket = "v.sock"',
     }  # fmt: skip
     error = refused(tmp_path, "\n".join((usual | {name: wrong}).values()))
     assert name in error.rule and "table" in error.rule
@@ -382,7 +383,7 @@ def test_the_session_is_that_of_the_declaration(tmp_path: Path) -> None:
 
 def opens(folder: Path, source: str, **declared_: Any) -> list[str]:
     text = 'dataset = "v"\nledger = "v.ledger"\nbudget.epsilon = "1"\nlisten.socket = "v.sock"\n'
-    return [column.name for column in declared(folder, text + source).source().columns]
+    return [column.name for column in declared(folder, text + 'unit.of = "row"\n' + source).source().columns]
 
 
 def test_every_kind_of_source_opens(tmp_path: Path) -> None:
@@ -432,6 +433,7 @@ def test_a_declaration_that_the_data_do_not_fit_is_refused(
     more: str, kind: type[DpvizError], told: str, tmp_path: Path
 ) -> None:
     text = 'dataset = "v"\nledger = "v.ledger"\nbudget.epsilon = "1"\nlisten.socket = "v.sock"\n'
+    text += "" if "unit" in more else 'unit.of = "row"\n'
     found = declared(tmp_path, text + 'source.practice = "doctor_visits"\n' + more)
     with pytest.raises(kind, match=told):
         found.session()
