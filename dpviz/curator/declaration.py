@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from dpviz.boundary import Hidden, protect_module
-from dpviz.curator.caps import PERIODS, Cap, Period
+from dpviz.curator.caps import PERIODS, Cap, Caps, Period
 from dpviz.curator.fields import Fields, checked_text, read_toml
 from dpviz.curator.opening import DeclaredPlace, SourceFields, opened
 from dpviz.errors import ParameterError, SchemaError
@@ -178,9 +178,7 @@ class Declaration:
     path         the file
     dataset      the name of the data set in the ledger
     columns      the declared columns, by name: those of which the stored type does not say enough, or with bins
-    each         the caps of every analyst, one by one
-    by_analyst   caps of single analysts, which hold in place of those of every analyst
-    by_project   caps of projects
+    caps         limits of analysts and projects inside the budget
     approvals    a release that one of these rules covers waits for a decision
     tick         the seconds between two moments at which answers leave
     """
@@ -190,9 +188,7 @@ class Declaration:
     unit: Unit
     budget: Budget
     columns: Mapping[str, DeclaredColumn]
-    each: tuple[Cap, ...]
-    by_analyst: Mapping[str, tuple[Cap, ...]]
-    by_project: Mapping[str, tuple[Cap, ...]]
+    caps: Caps
     analysts: tuple[Analyst, ...]
     listening: Listening
     approvals: tuple[ApprovalRule, ...]
@@ -226,8 +222,6 @@ class Declaration:
         folder = Path(path).absolute().parent
         budget = _budget(fields)
         analysts = _analysts(fields)
-        caps = fields.table("caps", ("each", "analysts", "projects"))
-        names, projects = [one.name for one in analysts], {one.project for one in analysts if one.project}
         columns = {name: _column(fields, name) for name in fields.table("columns", None).names}
         return cls(
             path=Path(path),
@@ -235,9 +229,7 @@ class Declaration:
             unit=_unit(fields),
             budget=budget,
             columns=columns,
-            each=_caps(caps, "each", budget),
-            by_analyst=_caps_by(caps, "analysts", names, budget),
-            by_project=_caps_by(caps, "projects", projects, budget),
+            caps=_all_caps(fields, analysts, budget),
             analysts=analysts,
             listening=_listening(fields, folder),
             approvals=tuple(_rule(one) for one in fields.tables("approval", RULE)),
@@ -437,6 +429,18 @@ def _column(fields: Fields, name: str) -> DeclaredColumn:
             raise ParameterError.of("column", f"{table.where} is of its own column", "leave it out")
         bins = table.made(Domain.from_json, {**values, "column": name})
     return DeclaredColumn(name, kind, format, bins)
+
+
+def _all_caps(fields: Fields, analysts: tuple[Analyst, ...], budget: Budget) -> Caps:
+    given = fields.table("caps", ("each", "analysts", "projects"))
+    names, projects = [one.name for one in analysts], {one.project for one in analysts if one.project}
+    caps = Caps(
+        _caps(given, "each", budget),
+        _caps_by(given, "analysts", names, budget),
+        _caps_by(given, "projects", projects, budget),
+    )
+    given.made(caps.check_fits, budget)
+    return caps
 
 
 def _caps(fields: Fields, name: str, budget: Budget) -> tuple[Cap, ...]:

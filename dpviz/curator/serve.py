@@ -42,6 +42,7 @@ def keeper_of(declaration: Declaration) -> Keeper:
         tick=float(declaration.tick),
         each=declaration.queue.each,
         all=declaration.queue.waiting,
+        within=declaration.caps.within,
     )
 
 

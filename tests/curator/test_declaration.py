@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
-from dpviz.curator.caps import Cap
+from dpviz.curator.caps import Cap, Caps
 from dpviz.curator.declaration import Declaration, digest_of
-from dpviz.errors import DpvizError, ParameterError, SchemaError, UnitError
+from dpviz.curator.serve import keeper_of
+from dpviz.errors import BudgetExceeded, DpvizError, ParameterError, SchemaError, UnitError
 from tests.canary.mistakes import dissected
 from tests.ledger.server import OWNER, Server
 
@@ -118,12 +119,14 @@ def test_a_whole_declaration_is_read_field_by_field(tmp_path: Path) -> None:
         "visits": dv.Domain.integers(0, 40, column="visits", overflow=True),
         "share": dv.Domain.intervals(["0", "1/10", "1"], column="share"),
     }
-    assert found.each == (Cap(Fraction(1, 2), Fraction(1, 10**6)),)  # the delta of the budget: epsilon alone is capped
-    assert found.by_analyst["ada"] == (
+    assert found.caps.each == (
+        Cap(Fraction(1, 2), Fraction(1, 10**6)),
+    )  # the delta of the budget: epsilon alone is capped
+    assert found.caps.analysts["ada"] == (
         Cap(Fraction(1), Fraction(5, 10**7)),
         Cap(Fraction(1, 10), Fraction(1, 10**6), "day"),
     )
-    assert found.by_project == {"flu": (Cap(Fraction(1), Fraction(1, 10**6), "month"),)}
+    assert found.caps.projects == {"flu": (Cap(Fraction(1), Fraction(1, 10**6), "month"),)}
     assert found.listening.socket == tmp_path / "visits.sock"
     assert (found.listening.mode, found.listening.host, found.listening.port) == (0o600, "localhost", 8443)
     assert found.listening.hub and found.listening.certificate is None
@@ -133,7 +136,7 @@ def test_a_short_declaration_has_the_usual_values(tmp_path: Path) -> None:
     text = 'dataset = "doctor visits"\nledger = "v.ledger"\nsource.practice = "doctor_visits"\nbudget.epsilon = 1\n'
     found = declared(tmp_path, text + 'unit.of = "row"\nlisten.socket = "v.sock"\n')
     assert (found.unit, found.budget, found.tick) == (dv.Unit(), dv.Budget(1), Fraction(1, 2))
-    assert (found.analysts, found.each, found.approvals, found.listening.mode) == ((), (), (), 0o660)
+    assert (found.analysts, found.caps, found.approvals, found.listening.mode) == ((), Caps(), (), 0o660)
 
 
 def test_callers_are_known_by_what_proves_them(tmp_path: Path) -> None:
@@ -231,6 +234,7 @@ WRONG: list[tuple[str, str, str]] = [
     ('delta = "0.000001"', "delta = 1e-6", 'write delta = "1e-6"'),
     ('epsilon = "1/2"', "epsilon = 0.5", 'write epsilon = "0.5"'),
     ('epsilon = "1/2"', 'epsilon = "-1/2"', "caps.each.epsilon must be positive"),
+    ('epsilon = "1/2"', 'epsilon = "1/2", delta = "0"', "caps: a budget with the zCDP filter needs a δ"),
     ('tick = "0.25"', "tick = 0.25", 'write tick = "0.25"'),
     ('tick = "0.25"', 'tick = "0"', "tick must be positive"),
     ('tick = "0.25"', 'tick = "1e9"', "seconds"),
@@ -379,6 +383,18 @@ def test_the_session_is_that_of_the_declaration(tmp_path: Path) -> None:
     assert {column.name: column.kind for column in session.columns}["seen"] == "time"
     bins = declared(tmp_path).bins["visits"]
     assert session.release(bins, dv.Dense(epsilon="1/2")).number == 1
+
+
+def test_a_curator_checks_the_declared_caps(tmp_path: Path) -> None:
+    found = declared(tmp_path, WHOLE.replace('filter = "zcdp"\nreserve = "1/10"\n', ""))
+    keeper, caller = keeper_of(found), found.caller_of_token(TOKEN)
+    assert caller is not None
+    session, bins = keeper.session_of(caller), found.bins["visits"]
+    session.release(bins, dv.Dense(epsilon="0.09"))  # of 0.1 a day
+    with pytest.raises(BudgetExceeded, match="the cap of analyst ada, ε 0.1"):
+        session.release(bins, dv.Dense(epsilon="0.02"))
+    keeper.session.release(bins, dv.Dense(epsilon="0.02"))  # the owner has no cap but the budget
+    keeper.close()
 
 
 def opens(folder: Path, source: str, **declared_: Any) -> list[str]:
