@@ -2,6 +2,6 @@
 
 `declaration` reads the file that declares the data set, by `fields`; `opening` opens the data that it names. `caps` are
 limits for analysts and projects. `service` is the process; `client` is `dv.connect`, a session whose answers the
-service draws. `importing` makes a declaration of metadata of SmartNoise, Lomas (`smartnoise`) or Croissant, read by `notation` and
-written by `foreign`.
+service draws. `importing` makes a declaration of metadata of SmartNoise, Lomas (`smartnoise`) or Croissant, which
+`notation` reads and `foreign` writes; `mock` makes up rows.
 """

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpviz.boundary import Hidden, plain_arguments, protect_module, single, single_arguments
 from dpviz.curator.connection import Connection
+from dpviz.curator.mock import mock
 from dpviz.curator.wire import PROTOCOL, PublicFacts, Standing, entry_from, error_from, use_from
 from dpviz.engines.schema import Schema
 from dpviz.errors import DpvizError, Forbidden, LedgerAway, LedgerFormat, ParameterError
@@ -37,6 +38,8 @@ from dpviz.session.session import Session
 from dpviz.session.sub_session import SubSession, opening_key
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from dpviz.model.release import Release
 
 LONGEST_SILENCE: Final = 60.0
@@ -392,6 +395,33 @@ class CuratedSession(Session):
     def domains(self) -> dict[str, Domain]:
         """The bins that the owner of the data declared, by column."""
         return {column: Domain.from_json(told) for column, told in self._facts.bins.items()}
+
+    def mock(self, rows: int = 1000, seed: int = 0) -> pd.DataFrame:
+        """Make up rows of the declared schema, to try code on first. Free, and made in this kernel.
+
+        Parameters
+        ----------
+        rows : int, default 1000
+            The number of rows.
+        seed : int, default 0
+            The same seed makes the same rows.
+
+        Returns
+        -------
+        DataFrame
+            The rows. The name of the data set has "(made up)" after it, and a session on the frame shows it.
+
+        Raises
+        ------
+        ParameterError
+            If a number is outside its range.
+
+        Notes
+        -----
+        Values lie in the bins that the owner declared, each about as often as every other. Nothing else about the data
+        is known here, so no count of made-up rows says anything about a true one.
+        """
+        return mock(self.charter, self.domains, rows, seed)
 
     @property
     def scopes(self) -> tuple[str, ...]:
