@@ -113,7 +113,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     entries = ledger.entries(last=options.last)
     unit, raises = _unit(charter["unit"]), ledger.raises()
     drawn = [_drawn(entry) for entry in entries]
-    unread = left_out(ledger, entries)
+    unread, requests = left_out(ledger, entries), ledger.requests(last=options.last)
     record = {
         "ledger": ledger.location,
         "charter": charter,
@@ -121,6 +121,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "head": head,
         "raises": [{name: getattr(found, name) for name in ("at", "budget", "person", "reason")} for found in raises],
         "entries": drawn,
+        "requests": [_asked(found) for found in requests],
         "unreadable": unread,
     }
     rows = [("entry", "charged (UTC)", "status", "by", "price", "unit", "question")]
@@ -145,6 +146,7 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "",
         *(_table(rows) if entries else ["nothing was charged yet"]),
         *sub_sessions,
+        *(["", *_requests(requests)] if requests else []),
         *(["", *unread] if unread else []),
     ]
     return record, lines
@@ -153,6 +155,23 @@ def _show(options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 def _drawn(found: Any) -> dict[str, Any]:
     """An entry or a use, for --json."""
     return {name: getattr(found, name) for name in ("number", "key", "status", "opened", "closed", "person", "body")}
+
+
+def _asked(found: Any) -> dict[str, Any]:
+    """A request for a decision, for --json."""
+    decision = found.decision
+    decided = {name: getattr(decision, name) for name in ("verdict", "at", "person", "body")} if decision else None
+    return {name: getattr(found, name) for name in ("number", "key", "at", "person", "body")} | {"decision": decided}
+
+
+def _requests(found: Sequence[Any]) -> list[str]:
+    """Requests for a decision, and what was decided."""
+    rows = [("request", "asked (UTC)", "by", "decision", "reason", "question")]
+    for one in found:
+        said = one.state if one.decision is None else f"{one.state} by {one.decision.person}"
+        reason = "" if one.decision is None else one.decision.reason
+        rows.append((str(one.number), one.at, one.person, said, reason, str(one.body.get("text", ""))))
+    return _table(rows)
 
 
 def _raised(found: Any) -> str:

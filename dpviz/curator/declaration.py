@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from dpviz.boundary import Hidden, protect_module
+from dpviz.curator.approvals import DecidingSession
 from dpviz.curator.caps import PERIODS, Cap, Caps, Period
 from dpviz.curator.fields import Fields, checked_text, read_toml
 from dpviz.curator.opening import DeclaredPlace, SourceFields, opened
@@ -139,6 +140,10 @@ class ApprovalRule:
             and (not self.mechanisms or mechanism in self.mechanisms)
             and (not self.columns or not self.columns.isdisjoint(columns))
         )
+
+    def covers_opening(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Whether a sub-session waits, whose questions may name any column and mechanism: so its price decides."""
+        return self.covers(epsilon, delta, min(self.mechanisms, default=""), self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +307,8 @@ class Declaration:
             If the ledger cannot be opened, or belongs to another declaration.
         """
         ledger: Any = Hidden(self.ledger.take())
-        return Session(self.source(), self.unit, self.budget, ledger, existing=existing)
+        kind = DecidingSession if self.approvals else Session
+        return kind(self.source(), self.unit, self.budget, ledger, existing=existing)
 
     # ------------------------------------------------------------ who asks
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from dpviz.boundary import protect_module
 from dpviz.curator.tickets import Clock, Line, Ticket, draw
 from dpviz.curator.wire import PublicFacts, record_json
 from dpviz.errors import DpvizError, Forbidden, ParameterError
+from dpviz.model.ways import Way, Ways
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.callers import Caller, Scope
 from dpviz.session.ledger import Entry, UseRecord
 from dpviz.session.orders import AskOrder, Order, ReleaseOrder
+from dpviz.session.plan import Plan
 from dpviz.session.session import Session
 
 
@@ -27,6 +29,7 @@ class Checked:
 
     price     the price; None for a question that is paid for already
     answered  whether its answer is stored, so that it is free
+    plan      the plan in words
     sentence  the question in words, for the owner
     """
 
@@ -36,10 +39,19 @@ class Checked:
     sentence: str
     answered: Callable[[], bool]
     work: Callable[[Ticket], None]
+    plan: Callable[[], str] = str
 
 
 class Gate(Protocol):
     """The rule by which some orders wait for the owner."""
+
+    def begin(self, put: Callable[[Ticket], None]) -> None:
+        """Take the call that lets a ticket have its turn."""
+        ...
+
+    def close(self) -> None:
+        """Look for no decisions any more."""
+        ...
 
     def hold(self, checked: Checked, caller: Caller, ticket: Ticket) -> bool:
         """Whether the order waits. Raises the refusal where the owner refused it."""
@@ -81,6 +93,8 @@ class Keeper:
         self.line = Line(each, all)
         self._bins = dict(bins or {})
         self._within, self._gate = within, gate
+        if gate is not None:
+            gate.begin(self.line.put)
         self._sessions: dict[Caller, Session] = {}
         self._lock = threading.Lock()
 
@@ -154,9 +168,12 @@ class Keeper:
         session = self.session_of(caller)
         if isinstance(order, ReleaseOrder):
             prepared = session.prepare(order, self.clock.wait)
-            price = prepared.bound.price
+            price, bound = prepared.price, prepared.bound
+            ways: Ways = {} if bound.way is None else {cast("Way", bound.way): bound}
+            plan = Plan(bound, profile=prepared.profile, ways=ways)
             sentence = f"{prepared.bound.question.text}, by {order.mechanism!r}"
-            return Checked(order, session, price, sentence, prepared.payment.answered, draw(prepared.start))
+            found_there = prepared.payment.answered
+            return Checked(order, session, price, sentence, found_there, draw(prepared.start), plan.__repr__)
         if isinstance(order, AskOrder):
             found = session.sub_sessions.get(order.entry)
             if found is None:
@@ -174,7 +191,8 @@ class Keeper:
             made = session.open(opening.parameters, key=opening.user_key)
             ticket.change(state="done", entry=made.number, done=1)
 
-        return Checked(order, session, price, order.parameters.title, answered, work)
+        plan_text = session.plan_open(opening.parameters).__repr__
+        return Checked(order, session, price, order.parameters.title, answered, work, plan_text)
 
     def close_sub_session(self, number: int, caller: Caller) -> None:
         """Close a sub-session of the caller's own."""
@@ -187,6 +205,8 @@ class Keeper:
 
     def close(self) -> None:
         """Take no more orders, and cancel those on their way."""
+        if self._gate is not None:
+            self._gate.close()
         self.line.close()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
+from dpviz.curator.approvals import ApprovalGate
 from dpviz.curator.declaration import Declaration, Listening
 from dpviz.curator.keeper import Keeper
 from dpviz.errors import ParameterError
@@ -36,13 +37,15 @@ def keeper_of(declaration: Declaration) -> Keeper:
     DpvizError
         If the data or the ledger cannot be opened.
     """
+    session = declaration.session()
     return Keeper(
-        declaration.session(),
+        session,
         bins={name: domain.to_json() for name, domain in declaration.bins.items()},
         tick=float(declaration.tick),
         each=declaration.queue.each,
         all=declaration.queue.waiting,
         within=declaration.caps.within,
+        gate=ApprovalGate(session, declaration.approvals) if declaration.approvals else None,
     )
 
 

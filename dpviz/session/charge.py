@@ -99,6 +99,11 @@ class Charge:
         self.ledger, self._bound, self._mode = ledger, bound, mode
         self._retry = checked_retry(retry)
 
+    @property
+    def price(self) -> Guarantee:
+        """The price of the answer, and of the profile where one is bought with it."""
+        return self._price
+
     def answered(self) -> bool:
         with before_a_charge():
             found = self.ledger.find(self.key)

@@ -27,6 +27,7 @@ from dpviz.model.bought_together import BoughtProfile
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.source import Source, Tick
 from dpviz.noise.bits import Bits, SystemBits
+from dpviz.privacy.guarantee import Guarantee
 from dpviz.privacy.unit import Unit
 from dpviz.session import probing
 from dpviz.session.ledger import Ledger
@@ -182,13 +183,17 @@ class ReleaseRunner:
 
 @dataclass(frozen=True)
 class PreparedDraw:
-    """A draw that was checked, and is not paid for yet."""
+    """A draw that was checked, and is not paid for yet.
+
+    price  the price of a release, with that of a profile that is bought with it; None of a question that is paid for
+    """
 
     runner: ReleaseRunner
     bound: Bound
     mode: Mode
     payment: Payment
     profile: Bound | None = None
+    price: Guarantee | None = None
 
     def start(self, watch: Callable[[Running], None] | None = None) -> Running:
         """Pay and draw, on a thread of its own."""

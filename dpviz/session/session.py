@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpviz.boundary import Hidden, as_given, plain_arguments, protect_module, shown, single, single_arguments
 from dpviz.datasets import NAMES as PRACTICE
@@ -150,6 +150,9 @@ class Session(Custody):
     >>> folder.cleanup()
     """
 
+    begins_in: ClassVar[int] = 1
+    """The first format whose readers know every kind of row that a ledger begun here may get."""
+
     @plain_arguments
     def __init__(
         self,
@@ -195,7 +198,7 @@ class Session(Custody):
             raise UnitError.of(unit.of, 'the unit must be "row" or one of the data\'s columns', advice)
         self._unit = unit
         given = source.name not in ANYBODYS or dataset not in (None, UNNAMED)
-        asked = LedgerRequest(Hidden.of(ledger), unit, budget, existing, checked_person(person), given)
+        asked = LedgerRequest(Hidden.of(ledger), unit, budget, existing, checked_person(person), given, self.begins_in)
         self._source, self._ledger = _restarted(source, asked) if restart else _opened(source, asked)
         self._runner = ReleaseRunner(self._source)
         self._readable = Readable()
@@ -740,12 +743,33 @@ class Session(Custody):
         ParameterError
             If the order is refused here, or would be stored under another digest.
         """
+        prepared = self.prepare_instead(order, pace)
+        check_digest(order, prepared.payment.key)
+        return prepared
+
+    def prepare_instead(self, order: ReleaseOrder, pace: Callable[[], object] | None = None) -> PreparedDraw:
+        """Check a release whose digest is not known yet, as of an order with another mechanism put into it.
+
+        Parameters
+        ----------
+        order, pace
+            As for `prepare`.
+
+        Returns
+        -------
+        PreparedDraw
+            The release, the payment of which has its digest.
+
+        Raises
+        ------
+        ParameterError
+            If the order is refused here.
+        """
         bound, profile = order.bind(self._source, self._unit)
         if self.budget.filter == "zcdp" and bound.way == "exact":
             raise exact_in_zcdp()
         mode, payment = self._order(bound, profile, order.mode, order.user_key, order.retry, order.declared)
-        check_digest(order, payment.key)
-        return PreparedDraw(ReleaseRunner(self._source, pace), bound, mode, payment, profile)
+        return PreparedDraw(ReleaseRunner(self._source, pace), bound, mode, payment, profile, payment.price)
 
     def _purchase(
         self,
@@ -1123,6 +1147,7 @@ class LedgerRequest:
     """The ledger that a session is to have.
 
     named  whether somebody gave the data set its name
+    least  the first format that it may be begun in
     """
 
     place: Hidden[Any]
@@ -1131,6 +1156,7 @@ class LedgerRequest:
     existing: bool | None
     person: str | None
     named: bool
+    least: int = 1
 
     def opened(self, source: Source) -> Ledger:
         """The ledger of this source, begun where there is none."""
@@ -1150,7 +1176,7 @@ class LedgerRequest:
             person=self.person,
             recognised=self.named,
             holds=holding.holds,
-            least_format=_least_format(self.budget),
+            least_format=max(self.least, _least_format(self.budget)),
         )
 
 

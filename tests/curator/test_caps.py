@@ -377,8 +377,13 @@ def totals(ledger: Any) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("by", [{}, {"name": "Ana"}, {"name": "", "project": ""}, {"name": 1, "project": ""}, "Ana"])
-def test_a_charge_whose_caller_cannot_be_read_is_a_damaged_ledger(tmp_path: Path, by: Any) -> None:
+def test_a_charge_whose_caller_cannot_be_read_is_a_damaged_ledger(
+    tmp_path: Path, by: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = opened(tmp_path / "visits.ledger")
+    with pytest.raises(ParameterError, match="the handle of a caller says who asked"):
+        ledger.charge(key("a"), {**BODY, "asked_by": by}, admit)
+    monkeypatch.setattr(Ledger, "_for_whom", lambda self, body: body)
     with pytest.raises(LedgerCorrupt, match="lacks a part"):
         ledger.charge(key("a"), {**BODY, "asked_by": by}, admit)
     with pytest.raises(LedgerCorrupt, match="lacks a part"):

@@ -108,6 +108,8 @@ def told(ledger: Ledger) -> dict[str, Any]:
         "found": [getattr(ledger.find(entry.key), "number", None) for entry in entries],
         "subs": {one.number: (ledger.sub_account(one.number), spent(ledger, one.number)) for one in ledger.opened()},
         "raises": ledger.raises(),
+        "requests": ledger.requests(),
+        "waiting": ledger.requests(waiting=True),
     }
 
 
@@ -146,13 +148,14 @@ class History:
             self.ledger = again(self.location)  # its own draws are lost with the object that began them
             DRAWING.difference_update({(self.token, drawn) for drawn in self.drawn})
             self.drawn, self.token = [], self.ledger.owner.token
-        what = chance.choice(["charge", "charge", "finish", "finish", "close", "open", "use", "use", "settle", "raise"])
+        what = chance.choice(
+            ["charge", "charge", "finish", "finish", "close", "open", "use", "use", "settle", "raise", "ask", "decide"]
+        )
         name = key(chance.randrange(25))
         try:
             if what == "charge":
-                asked_by = {"name": chance.choice("ab"), "project": chance.choice(["", "p"])}
-                body = {**BODY, "n": chance.randrange(99), **({"asked_by": asked_by} if chance.random() < 0.8 else {})}
-                made = self.ledger.charge(name, body, admit, retry=chance.random() < 0.5)
+                body = {**BODY, "n": chance.randrange(99)}
+                made = self.somebody().charge(name, body, admit, retry=chance.random() < 0.5)
                 if made.status == "pending":
                     self.drawn.append((made.number, 0))
             elif what == "open":
@@ -162,6 +165,13 @@ class History:
                 use = self.ledger.reserve(of, name, BODY, fewer, retry=chance.random() < 0.5)
                 if use.status == "pending":
                     self.drawn.append((of, use.number))
+            elif what == "ask":
+                self.somebody().request(key(("asked", name)), {"n": chance.randrange(99)})
+            elif what == "decide":
+                verdict: Any = chance.choice(["approve", "refuse"])
+                waiting = self.ledger.requests(waiting=True)
+                if waiting:
+                    self.ledger.decide(chance.choice(waiting).number, verdict, {"reason": name})
             elif what == "raise":
                 self.ledger.raise_budget({"epsilon": str(chance.randrange(2, 9)), "delta": "0"}, dict, reason=what)
             elif self.drawn:
@@ -171,6 +181,15 @@ class History:
             pass
         except LedgerError as refused:
             assert not isinstance(refused, LedgerCorrupt), refused
+
+    def somebody(self) -> Ledger:
+        """The ledger, for a caller of a curator or for who holds the data."""
+        if self.chance.random() < 0.2:
+            return self.ledger
+        caller = {"name": self.chance.choice("ab"), "project": self.chance.choice(["", "p"]), "proof": ""}
+        handle = self.ledger.for_caller(caller)
+        handle._own = self.ledger.owner  # so that this history ends its draws
+        return handle
 
     def end(self, of: int, at: int, how: Any) -> None:
         answer = f"the answer {of}.{at}".encode() * self.chance.choice([1, 1, 6000])

@@ -6,6 +6,8 @@ following  what one ledger object has read of it, and that nothing went back in 
 owner    which process holds a draw, and whether it is still there; which person is at work
 history  its terms: a charter against a visitor's, every raise of the budget, what it last knew
 rows     reading and writing rows, one transaction at a time
+spending  the amounts charged for each caller and project of a curator, as the rows imply them
+requests  requests for a decision and decisions, which are rows of their own
 records  what is drawn once and kept: entries, and uses of open entries; found by key, held by who draws them
 store    the database under a ledger: transactions, durability, forks; what all databases share
 schema   what may stand in a database besides: nothing
@@ -29,5 +31,18 @@ from dpviz.session.ledger.history import Known, Raise
 from dpviz.session.ledger.ledger import Ledger
 from dpviz.session.ledger.owner import Owner
 from dpviz.session.ledger.records import Entry, Status, UseRecord
+from dpviz.session.ledger.requests import Decision, DecisionRequest
 
-__all__ = ["Entry", "Known", "Ledger", "Owner", "Raise", "Status", "Step", "UseRecord", "Verification"]
+__all__ = [
+    "Decision",
+    "DecisionRequest",
+    "Entry",
+    "Known",
+    "Ledger",
+    "Owner",
+    "Raise",
+    "Status",
+    "Step",
+    "UseRecord",
+    "Verification",
+]

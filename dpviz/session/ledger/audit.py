@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from dpviz.boundary import protect_module
 from dpviz.session.ledger.chain import GENESIS, OUTCOMES, Row, State, broken
+from dpviz.session.ledger.requests import RequestIndex
 from dpviz.session.ledger.spending import Spending
 
 
@@ -115,6 +116,7 @@ class Audit:
 
     past  what an earlier check found, from which this one goes on: `index` has then only what is not in there
     spending  the amounts charged so far for each caller and project
+    requests  the requests for a decision
     """
 
     index: dict[int, IndexRow] = field(default_factory=dict)
@@ -124,6 +126,7 @@ class Audit:
     check: Check | None = None
     past: Past | None = None
     spending: Spending = field(default_factory=Spending)
+    requests: RequestIndex = field(default_factory=RequestIndex)
     _state: State | None = None
     _keys: dict[str, int] = field(default_factory=dict)  # key -> its latest charge
     _done: list[int] = field(default_factory=list)  # the charges with an answer, in order
@@ -153,10 +156,11 @@ class Audit:
         uses: dict[tuple[int, int], IndexRow],
         opened: dict[int, Open],
         spending: Spending,
+        requests: RequestIndex,
     ) -> None:
         """Begin where an earlier check had come to: with its last row and its past, and what was not over then."""
         self._state, self._hashes, self._bodies, self._open = state, hashes, asked, opened
-        self.index, self.uses, self.spending = pending, uses, spending
+        self.index, self.uses, self.spending, self.requests = pending, uses, spending, requests
         self._keys = {found.key: number for number, found in pending.items()}
 
     def take(self, row: Row) -> None:
@@ -298,6 +302,10 @@ class Audit:
             self._reserve(row, content)
         elif row.kind == "settle":
             self._settle(row, content)
+        elif row.kind == "request":
+            self.requests.ask(row.seq, content)
+        elif row.kind == "decision":
+            self.requests.decide(row.seq, content)
         moves = row.kind in ("charter", "charge", "raise")
         if not moves and before is not None and dict(before.account) != dict(state.account):
             raise broken(f"row {row.seq} changes the account, which only a charge or a raise may do")

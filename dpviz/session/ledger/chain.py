@@ -12,7 +12,7 @@ from typing import Any
 from dpviz.errors import LedgerCorrupt, ParameterError, short
 from dpviz.session.ledger import packing
 
-FORMAT = 5
+FORMAT = 6
 """Written in the first row, under "format". A reader refuses a larger number before it looks at anything else.
 
 Format 1 had no uses: no "reserve", no "settle", no outcome "open". A ledger of format 1 is read as it is and may be
@@ -21,6 +21,8 @@ Format 3 is format 2 with packed texts, in files only (`packing`); a file of an 
 Format 4 is for budgets that name their conversion, in files and on servers; other ledgers are begun as before. Where
 such a budget is put in force by a raise, an earlier dpviz refuses the ledger at that row.
 Format 5 is for budgets that name their reserve; other ledgers are begun as before.
+Format 6 is for ledgers whose releases may wait for a decision; an earlier ledger goes on as it is, and an earlier dpviz
+refuses it at the first row of a request.
 A kind of sub-session needs no format of its own: its charge is a price like any other, which an earlier dpviz adds up,
 and it refuses to open what it does not know.
 """
@@ -31,10 +33,13 @@ CONVERTING = 4
 RESERVING = 5
 """The first format whose budgets may name a reserve."""
 
+REQUESTING = 6
+"""The first format in which a charge may wait for a decision, so that rows are requests and decisions."""
+
 SERVED = 2
 """The format of what is on a server, which packs by itself what is worth it."""
 
-ROW_KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle")
+ROW_KINDS = ("charter", "raise", "charge", "outcome", "reserve", "settle", "request", "decision")
 OUTCOMES = ("done", "cancelled", "failed", "lost")
 GENESIS = "0" * 64
 

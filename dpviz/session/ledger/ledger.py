@@ -9,14 +9,15 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection, bindparam, func, select, union_all
 
-from dpviz.boundary import Hidden, kind_of, protect_module, single_arguments
+from dpviz.boundary import Hidden, kind_of, one_word, protect_module, single_arguments
 from dpviz.errors import DpvizError, Forbidden, LedgerAway, LedgerCorrupt, LedgerError, LedgerReadOnly, ParameterError
-from dpviz.session.ledger import blobs, earlier, following, history, records, rows, tables
+from dpviz.session.ledger import blobs, earlier, following, history, records, requests, rows, tables
 from dpviz.session.ledger.audit import Audit, Check, Holds, IndexRow, Step, Verification
 from dpviz.session.ledger.chain import Row, State, broken, canonical, now
 from dpviz.session.ledger.earlier import Earlier, KnownLedgers
@@ -38,6 +39,7 @@ from dpviz.session.ledger.records import (
     Status,
     UseRecord,
 )
+from dpviz.session.ledger.requests import Decision, DecisionRequest, Verdict
 from dpviz.session.ledger.rows import Account, totals
 from dpviz.session.ledger.spending import Spending, Within
 from dpviz.session.ledger.sqlite import File
@@ -691,7 +693,9 @@ class Ledger:
         return found if found is not None and found.status in ANSWERED else None
 
     def _for_whom(self, body: Mapping[str, object]) -> Mapping[str, object]:
-        """The body of a charge or a use, with the caller who asked."""
+        """The body of a charge, a use or a request, with the caller who asked, which the handle alone says."""
+        if "asked_by" in body:
+            raise ParameterError.of("asked_by", "the handle of a caller says who asked", "use Ledger.for_caller")
         return body if self._asked_by is None else {**body, "asked_by": self._asked_by}
 
     def _must_have_opened(self, number: int) -> None:
@@ -922,6 +926,195 @@ class Ledger:
             rows.append(connection, Row.after(last, "raise", state, budget=budget, person=self._person, **why))
 
         self._change(work)
+
+    # ---------------------------------------------------------------- requests and decisions
+
+    def request(self, key: str, body: Mapping[str, object]) -> DecisionRequest:
+        """Record a request for a decision, durably, or return the one that was made under the key.
+
+        Parameters
+        ----------
+        key : str
+            The digest of what is asked for.
+        body : mapping
+            The order that waits, all public.
+
+        Returns
+        -------
+        DecisionRequest
+            The request, with its decision where there is one. It changes no account.
+
+        Raises
+        ------
+        SessionBusy
+            If too many requests of the caller wait.
+        LedgerError
+            If the ledger cannot be written.
+        """
+        _check_key(key)
+        body = self._for_whom(body)
+
+        def work(connection: Connection) -> DecisionRequest:
+            index, last = self._chain.audit.requests, self._last
+            known = index.keys.get(key)
+            if known is not None:
+                return self._request(connection, known)
+            asker = "" if self._asked_by is None else self._asked_by["name"]
+            if index.waiting.get(asker, 0) >= requests.MOST_WAITING:
+                raise requests.too_many()
+            said = {"number": len(index.seqs) + 1, "key": key, "request": body, "person": self._person}
+            return _request_of(rows.append(connection, Row.after(last, "request", last.state, **said)))
+
+        return self._change(work)
+
+    def decide(
+        self,
+        number: int,
+        verdict: Verdict,
+        body: Mapping[str, object],
+        instead: tuple[str, Mapping[str, object]] | None = None,
+    ) -> DecisionRequest:
+        """Record the decision about a request, once and for all.
+
+        Parameters
+        ----------
+        number : int
+            The number of the request.
+        verdict : {"approve", "refuse", "instead"}
+            The decision.
+        body : mapping
+            Its reason; all public.
+        instead : tuple of str and mapping, optional
+            Key and body of the request that is approved in place of this one, for the same asker, in the same step.
+
+        Returns
+        -------
+        DecisionRequest
+            The request with its decision. It changes no account.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such request, or it was decided; or the one in its place was refused.
+        Forbidden
+            If the caller of this handle asked for it.
+        ParameterError
+            If there is no such verdict, or nothing in its place where the verdict says so.
+        """
+        one_word(verdict, "verdict", requests.VERDICTS)
+        if (verdict == "instead") != (instead is not None):
+            raise ParameterError.of(verdict, "a request is decided by what is approved in its place", "give its key")
+        by = self._asked_by or {"name": self._person, "project": "", "proof": ""}
+
+        def work(connection: Connection) -> DecisionRequest:
+            last, found = self._last, self._request(connection, number)
+            if found.decision is not None:
+                raise requests.decided(found)
+            if found.asked_by.get("name") == by["name"]:
+                raise requests.own(found)
+            decision = {**body, "decided_by": by}
+            said = {"number": number, "verdict": verdict, "decision": decision, "person": self._person}
+            row = rows.append(connection, Row.after(last, "decision", last.state, **said))
+            if instead is not None:
+                self._approve_instead(connection, row, found, *instead, decision)
+            return replace(found, decision=_decision_of(row))
+
+        return self._change(work)
+
+    def _approve_instead(
+        self,
+        connection: Connection,
+        last: Row,
+        found: DecisionRequest,
+        key: str,
+        body: Mapping[str, object],
+        decision: Mapping[str, object],
+    ) -> None:
+        """Approve another request of the same asker, which is made here unless it was made before."""
+        _check_key(key)
+        index = self._chain.audit.requests
+        number = index.keys.get(key, len(index.seqs) + 1)
+        if number == found.number:
+            raise ParameterError.of(number, "a request is approved in place of another one", "approve it as it is")
+        if number in index.seqs:
+            other = self._request(connection, number)
+            if other.state == "approve":
+                return
+            if other.decision is not None:
+                raise requests.decided(other)
+        else:
+            asked = {**body, **({"asked_by": found.asked_by} if found.asked_by else {}), "in_place_of": found.number}
+            said: dict[str, object] = {"number": number, "key": key, "request": asked, "person": found.person}
+            last = rows.append(connection, Row.after(last, "request", last.state, **said))
+        approved = {"number": number, "verdict": "approve", "decision": decision, "person": self._person}
+        rows.append(connection, Row.after(last, "decision", last.state, **approved))
+
+    @single_arguments
+    def requests(self, *, waiting: bool = False, last: int | None = None) -> list[DecisionRequest]:
+        """List requests in order.
+
+        Parameters
+        ----------
+        waiting : bool, default False
+            Whether to list those alone that have no decision.
+        last : int, optional
+            The most requests to list, from the end.
+
+        Returns
+        -------
+        list[DecisionRequest]
+            The requests, with their decisions.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
+
+        def work(connection: Connection) -> list[DecisionRequest]:
+            index = self._chain.audit.requests
+            numbers = index.undecided() if waiting else list(index.seqs)
+            listed = numbers if last is None else numbers[max(0, len(numbers) - last) :]
+            return [self._request(connection, number) for number in listed]
+
+        return self._look(work)
+
+    @single_arguments
+    def find_request(self, key: str) -> DecisionRequest | None:
+        """Find the request that was made under a key.
+
+        Parameters
+        ----------
+        key : str
+            The digest of what is asked for.
+
+        Returns
+        -------
+        DecisionRequest or None
+            The request; None where there is none.
+
+        Raises
+        ------
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
+
+        def work(connection: Connection) -> DecisionRequest | None:
+            known = self._chain.audit.requests.keys.get(key)
+            return None if known is None else self._request(connection, known)
+
+        return self._look(work)
+
+    def _request(self, connection: Connection, number: int) -> DecisionRequest:
+        audit = self._chain.audit
+        if type(number) is not int or number not in audit.requests.seqs:
+            raise requests.no_request(number)
+        key, _, asked, decided = audit.requests.seqs[number]
+        found = _request_of(records.on_chain(rows.row_at(connection, asked), audit))
+        assert (found.number, found.key) == (number, key)
+        if not decided:
+            return found
+        return replace(found, decision=_decision_of(records.on_chain(rows.row_at(connection, decided), audit)))
 
     # ---------------------------------------------------------------- looking
 
@@ -1519,6 +1712,16 @@ def _made_ready(connection: Connection) -> None:
     """Make the tables that an older dpviz did not have; ask to write in any case, to be refused now and not later."""
     tables.complete(connection)
     records.touch(connection)
+
+
+def _request_of(row: Row) -> DecisionRequest:
+    told = row.content
+    return DecisionRequest(told["number"], told["key"], told["request"], told["at"], told.get("person", ""))
+
+
+def _decision_of(row: Row) -> Decision:
+    told = row.content
+    return Decision(told["verdict"], told["decision"], told["at"], told.get("person", ""))
 
 
 def _given_up(

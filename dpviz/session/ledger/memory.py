@@ -33,10 +33,11 @@ import numpy as np
 from dpviz import files
 from dpviz.session.ledger.audit import Audit, Check, IndexRow, Open
 from dpviz.session.ledger.chain import Row, broken, canonical
+from dpviz.session.ledger.requests import RequestIndex
 from dpviz.session.ledger.spending import Spending
 from dpviz.session.ledger.witness import Note
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever a check (`audit`, `arithmetic`) refuses more than before: what was checked by less is read anew."""
 
 LEAST = 1000
@@ -159,6 +160,7 @@ class Memory:
                 for number, asked, sub, uses, held, keys in body["open"]
             },
             Spending.from_json(body["spending"]),
+            RequestIndex.from_json(body["requests"]),
         )
         return audit
 
@@ -190,6 +192,7 @@ def memory_of(audit: Audit) -> Memory | None:
             for number, one in audit.opened_entries
         ],
         "spending": audit.spending.to_json(),
+        "requests": audit.requests.to_json(),
     }
     return Memory(json.loads(canonical(body)), audit.hashes, Entries(bytes(slots)))
 
