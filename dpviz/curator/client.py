@@ -123,7 +123,8 @@ class CuratedLedger(Ledger):
             "use session.ledger.entries(), or ask the owner of the data",
         )
 
-    _change = _look
+    _change = backup = charge = reserve = finish = close = settle = fail_use = renew = _look
+    raise_budget = for_caller = _look
 
     @property
     def on_wait(self) -> Callable[[str], None] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+import socket
 import time
+import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -45,8 +47,8 @@ class Connection:
     """
 
     def __init__(self, address: str, token: Hidden[Any] | None, certificate: str | Path | None) -> None:
-        self._lock = threading.Lock()
         self.name, base, transport = _place(address, certificate)
+        self._socket = self.name.removeprefix("unix:") if self.name.startswith("unix:") else None
         headers = {"Accept-Encoding": "identity"}
         given = None if token is None else token.take()
         if given is not None:
@@ -54,6 +56,7 @@ class Connection:
         self._client = httpx.Client(
             base_url=base, transport=transport, headers=headers, timeout=PATIENCE, follow_redirects=False
         )
+        weakref.finalize(self, self._client.close)  # a session needs no closing by hand
 
     def __repr__(self) -> str:
         return f"<connection to the curator at {self.name}>"
@@ -74,12 +77,12 @@ class Connection:
         self, method: str, path: str, asked: Mapping[str, Any], message: Mapping[str, Any] | None = None
     ) -> httpx.Response:
         for attempt in range(TRIES):
-            try:
-                reply = self._client.request(
-                    method, path, params=dict(asked), json=None if message is None else dict(message)
-                )
-            except (httpx.HTTPError, OSError):
-                reply = None
+            reply = None
+            if self._is_there():
+                with suppress(httpx.HTTPError, OSError):
+                    reply = self._client.request(
+                        method, path, params=dict(asked), json=None if message is None else dict(message)
+                    )
             if reply is not None:
                 break
             time.sleep(0.0 if attempt == TRIES - 1 else 0.25 * 2**attempt)
@@ -88,6 +91,17 @@ class Connection:
         if reply.is_success:
             return reply
         raise self._refusal(reply)
+
+    def _is_there(self) -> bool:
+        """Whether somebody listens at the Unix socket. httpcore leaves a socket open that could not be connected, so
+        none is tried where nobody listens."""
+        if self._socket is None:
+            return True
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+            probe.settimeout(1)
+            probe.connect(self._socket)
+            return True
+        return False
 
     def _refusal(self, reply: httpx.Response) -> DpvizError:
         try:

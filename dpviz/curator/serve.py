@@ -124,11 +124,11 @@ def _places(listening: Listening, serving: Any) -> list[tuple[str, ServedSocket]
     found = []
     if listening.socket is not None:
         made = serving.unix_socket(listening.socket, mode=listening.mode, group=_group(listening.group))
-        found.append((f"unix:{listening.socket}", serving.ServedSocket(made)))
+        found.append((f"unix:{listening.socket}", made))
     if listening.host:
         made = _tcp(listening.host, listening.port)
         scheme = "http" if listening.certificate is None else "https"
-        place = serving.ServedSocket(made, listening.certificate, listening.key)
+        place = serving.ServedSocket(made, certificate=listening.certificate, key=listening.key)
         found.append((f"{scheme}://{listening.host}:{made.getsockname()[1]}", place))
     if not found:
         raise ParameterError.of(

@@ -43,7 +43,21 @@ async def _with_peer(app: Any, uid: int, scope: Any, receive: Any, send: Any) ->
     await app({**scope, PEER: uid}, receive, send)
 
 
-def unix_socket(path: Path, *, mode: int = 0o660, group: int | None = None) -> socket.socket:
+@dataclass(frozen=True)
+class ServedSocket:
+    """One place where a curator listens, with the files of TLS where it is reached over a network.
+
+    path      that of a Unix socket, with what tells it from another one there
+    """
+
+    opened: socket.socket
+    path: Path | None = None
+    identity: tuple[int, int] = (0, 0)
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+def unix_socket(path: Path, *, mode: int = 0o660, group: int | None = None) -> ServedSocket:
     """A socket at this path, open to its owner and its group. One that nobody answers any more is replaced.
 
     Parameters
@@ -57,7 +71,7 @@ def unix_socket(path: Path, *, mode: int = 0o660, group: int | None = None) -> s
 
     Returns
     -------
-    socket
+    ServedSocket
         The bound socket.
 
     Raises
@@ -78,11 +92,12 @@ def unix_socket(path: Path, *, mode: int = 0o660, group: int | None = None) -> s
         if group is not None:
             os.chown(path, -1, group)
         os.chmod(path, mode)
+        found = path.lstat()
     except OSError as error:
         made.close()
         failed = ParameterError.of(path.name, f"a socket must be made there ({error.strerror})", "choose another path")
     else:
-        return made
+        return ServedSocket(made, path, (found.st_dev, found.st_ino))
     finally:
         os.umask(before)
     raise failed
@@ -109,15 +124,6 @@ class HttpServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._told()
-
-
-@dataclass(frozen=True)
-class ServedSocket:
-    """One place where a curator listens, with the files of TLS where it is reached over a network."""
-
-    opened: socket.socket
-    certificate: Path | None = None
-    key: Path | None = None
 
 
 def run(app: FastAPI, places: Sequence[ServedSocket], started: Callable[[], object] = lambda: None) -> None:
@@ -205,13 +211,14 @@ def _config(app: FastAPI, place: ServedSocket) -> uvicorn.Config:
 
 
 def leave(place: ServedSocket) -> None:
-    """Close a place, and remove its socket from the folder."""
-    opened = place.opened
-    name = opened.getsockname() if opened.family == socket.AF_UNIX else ""
-    opened.close()
-    if name:
-        with suppress(OSError):
-            os.unlink(name)
+    """Close a place, and remove its socket from the folder, unless another process has put its own there."""
+    place.opened.close()
+    if place.path is None:
+        return
+    with suppress(OSError):
+        found = place.path.lstat()
+        if (found.st_dev, found.st_ino) == place.identity:
+            os.unlink(place.path)
 
 
 protect_module(vars())
