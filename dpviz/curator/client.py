@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from dpviz.boundary import Hidden, plain_arguments, protect_module, single, single_arguments
 from dpviz.curator.connection import Connection
 from dpviz.curator.mock import mock
-from dpviz.curator.wire import PROTOCOL, PublicFacts, Standing, entry_from, error_from, use_from
+from dpviz.curator.wire import PROTOCOL, UNKNOWN, PublicFacts, Standing, entry_from, error_from, use_from
 from dpviz.engines.schema import Schema
 from dpviz.errors import DpvizError, Forbidden, LedgerAway, LedgerFormat, ParameterError
 from dpviz.model.domain import Domain
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from dpviz.model.release import Release
 
-LONGEST_SILENCE: Final = 60.0
+LONGEST_SILENCE: Final = 30.0
 """Seconds for which a curator that stopped answering is asked again how an order stands."""
 
 WAITING: Final = {"queued": "waiting for its turn", "approval": "waiting for approval by the owner of the data"}
@@ -326,6 +326,7 @@ def followed(
 ) -> Standing:
     """Send an order and follow it to its end. Raises what ended it, and LedgerAway where the curator is gone."""
     name, told = uuid.uuid4().hex, order.to_json()
+    again = not told.get("retry", False)  # sent twice, it is charged once, unless a lost draw is to be paid again
     standing = Standing.from_json(connection.post(f"/orders/{name}", told))
     said, heard = False, time.monotonic()
     while standing.state not in ("done", "failed"):
@@ -339,6 +340,11 @@ def followed(
         except LedgerAway:
             if time.monotonic() - heard > LONGEST_SILENCE:
                 raise
+        except Forbidden as unknown:
+            if unknown.value != UNKNOWN or not again:
+                raise
+            again, said = False, False  # the curator began anew
+            standing = Standing.from_json(connection.post(f"/orders/{name}", told))
     if standing.error is not None:
         if standing.entry is not None:
             follow(standing)

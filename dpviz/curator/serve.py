@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import grp
 import ipaddress
+import os
+import shlex
 import socket
+import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
@@ -37,6 +41,10 @@ def keeper_of(declaration: Declaration) -> Keeper:
     DpvizError
         If the data or the ledger cannot be opened.
     """
+    os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
+    for place in (declaration.data.place, declaration.ledger):
+        if place is not None:
+            check_closed(Path(place.take()))
     session = declaration.session()
     return Keeper(
         session,
@@ -47,6 +55,27 @@ def keeper_of(declaration: Declaration) -> Keeper:
         within=declaration.caps.within,
         gate=ApprovalGate(session, declaration.approvals) if declaration.approvals else None,
     )
+
+
+def check_closed(path: Path) -> None:
+    """Refuse data and ledgers that every user of this machine can read: then a curator would keep nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A file; nothing else, and none that is not there, is refused.
+
+    Raises
+    ------
+    ParameterError
+        If the file is open to users who are neither its owner nor of its group.
+    """
+    if path.is_file() and path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
+        raise ParameterError.of(
+            path.name,
+            "a curator keeps files that other users of this machine cannot read or write",
+            f"chmod o-rwx {shlex.quote(path.name)}, and see that analysts are not in its group",
+        )
 
 
 class DeclaredCallers:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from dpviz import threads
 from dpviz.boundary import protect_module
-from dpviz.curator.wire import ENDED, Standing, error_json
+from dpviz.curator.wire import ENDED, UNKNOWN, Standing, error_json
 from dpviz.errors import DpvizError, Forbidden, ReleaseFailed, SessionBusy
 from dpviz.session.refusals import withdrawn
 from dpviz.session.running import Running
@@ -173,7 +173,7 @@ class Line:
         found = self._tickets.get((caller, name))
         if found is None:
             raise Forbidden.of(
-                "an unknown order",
+                UNKNOWN,
                 "the curator knows no such order of yours: it may have started anew, or the order ended long ago",
                 "make the same call again: an answer that was paid for is stored and free",
             )

@@ -23,6 +23,9 @@ LONGEST_MESSAGE: Final = 1 << 20
 State = Literal["queued", "approval", "drawing", "done", "failed"]
 """The states of an order: it waits for others, or for the owner's approval; it is drawn; it has an answer, or none."""
 
+UNKNOWN: Final = "an unknown order"
+"""The value of the refusal of an order that a curator does not know, or knows no more."""
+
 ENDED: Final = ("done", "failed")
 
 

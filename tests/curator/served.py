@@ -79,6 +79,7 @@ class Served:
         (folder / "visits.toml").write_text(text)
         if not (folder / "visits.csv").exists():
             rows(30).to_csv(folder / "visits.csv", index=False)
+            (folder / "visits.csv").chmod(0o600)
         self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> Served:
