@@ -21,6 +21,7 @@ from dpviz.errors import BudgetExceeded, Forbidden, LedgerAway, ParameterError, 
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
 from tests.curator.served import Served
+from tests.patience import patience
 
 HALF = Fraction(1, 2)
 AGES = dv.Domain.integers(0, 9, column="age")
@@ -151,7 +152,7 @@ def test_the_declared_bins_are_public(session: Session) -> None:
 
 def client(running: Served) -> httpx.Client:
     path = running.address.removeprefix("unix:")
-    return httpx.Client(transport=httpx.HTTPTransport(uds=path), base_url="http://curator", timeout=30)
+    return httpx.Client(transport=httpx.HTTPTransport(uds=path), base_url="http://curator", timeout=patience())
 
 
 def whole_order(session: Session, key: str) -> dict[str, Any]:
