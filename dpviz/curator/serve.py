@@ -41,10 +41,6 @@ def keeper_of(declaration: Declaration) -> Keeper:
     DpvizError
         If the data or the ledger cannot be opened.
     """
-    os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
-    for place in (declaration.data.place, declaration.ledger):
-        if place is not None:
-            check_closed(Path(place.take()))
     session = declaration.session()
     return Keeper(
         session,
@@ -55,6 +51,24 @@ def keeper_of(declaration: Declaration) -> Keeper:
         within=declaration.caps.within,
         gate=ApprovalGate(session, declaration.approvals) if declaration.approvals else None,
     )
+
+
+def check_files(declaration: Declaration) -> None:
+    """Refuse a declaration whose data or ledger every user of this machine can read.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        A declared data set.
+
+    Raises
+    ------
+    ParameterError
+        If a file of it is open to all.
+    """
+    for place in (declaration.data.place, declaration.ledger):
+        if place is not None:
+            check_closed(Path(place.take()))
 
 
 def check_closed(path: Path) -> None:
@@ -122,6 +136,8 @@ def serve(declaration: Declaration, started: Callable[[list[str]], object] | Non
         If the data or the ledger cannot be opened.
     """
     serving, service = _programs()
+    os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
+    check_files(declaration)
     places = _places(declaration.listening, serving)
     try:
         keeper = keeper_of(declaration)
