@@ -1,6 +1,6 @@
 """`dpviz ledger show | verify | registry | backup`: look at a ledger, prove that it holds, describe a release, copy it.
 
-No command needs data or a session.
+None of these needs data or a session. The commands of a curator, `dpviz curator …`, are in `dpviz/curator/commands.py`.
 
 Exit codes: 0 done; 1 refused; 2 a command that cannot be read; 3 the ledger is damaged.
 """
@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from io import TextIOWrapper
 from typing import Any
 
+from dpviz.curator.commands import add_commands
 from dpviz.errors import DpvizError, LedgerCorrupt, UnitError
 from dpviz.privacy.unit import Unit
 
@@ -85,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     made["registry"].add_argument("entry", type=int, help="the number of the release, as `show` lists it")
     made["registry"].add_argument("--use", type=int, metavar="N", help="of a session of questions: its answer N")
     made["backup"].add_argument("target", help="the file to make; it must not exist")
+    add_commands(commands)
     return parser
 
 

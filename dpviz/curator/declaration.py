@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import ipaddress
 import re
@@ -22,6 +21,7 @@ from dpviz.curator.approvals import DecidingSession
 from dpviz.curator.caps import PERIODS, Cap, Caps, Period
 from dpviz.curator.fields import Fields, checked_text, read_toml
 from dpviz.curator.opening import DeclaredPlace, SourceFields, opened
+from dpviz.curator.tokens import digest_of
 from dpviz.errors import ParameterError, SchemaError
 from dpviz.exact import positive, probability, text
 from dpviz.mechanisms import OPENINGS, REGISTRY
@@ -312,6 +312,32 @@ class Declaration:
 
     # ------------------------------------------------------------ who asks
 
+    def analyst(self, name: str) -> Analyst:
+        """Return the analyst of a name.
+
+        Parameters
+        ----------
+        name : str
+            The name, as it stands in the declaration.
+
+        Returns
+        -------
+        Analyst
+            The analyst.
+
+        Raises
+        ------
+        ParameterError
+            If the declaration names no such analyst.
+        """
+        for one in self.analysts:
+            if one.name == name:
+                return one
+        known = [one.name for one in self.analysts]
+        raise ParameterError.of(
+            as_name(name), "an analyst must stand in the declaration", meant(name, known, "add them under [[analysts]]")
+        )
+
     @cached_property
     def uids(self) -> dict[int, Analyst]:
         """The analysts by user number, as the machine knows them now.
@@ -385,11 +411,6 @@ class Declaration:
             if one.hub and one.hub == name:
                 return one.caller("JupyterHub")
         return None
-
-
-def digest_of(token: str) -> str:
-    """The digest of a token, as a declaration keeps it."""
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 # ---------------------------------------------------------------- the tables of the file

@@ -157,8 +157,10 @@ def one_of(found: Mapping[str, Any], name: str | None, what: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """A text as TOML writes it."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A text as TOML writes it, with every sign that cannot be seen by its number."""
+    return "".join(
+        sign if sign.isprintable() else f"\\U{ord(sign):08X}" for sign in json.dumps(value, ensure_ascii=False)
+    )
 
 
 def key(name: str) -> str:

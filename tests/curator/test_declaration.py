@@ -14,8 +14,9 @@ import pytest
 
 import dpviz as dv
 from dpviz.curator.caps import Cap, Caps
-from dpviz.curator.declaration import Declaration, digest_of
+from dpviz.curator.declaration import Declaration
 from dpviz.curator.serve import keeper_of
+from dpviz.curator.tokens import digest_of
 from dpviz.errors import BudgetExceeded, DpvizError, ParameterError, SchemaError, UnitError
 from tests.canary.mistakes import dissected
 from tests.ledger.server import OWNER, Server

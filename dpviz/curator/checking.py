@@ -1,0 +1,175 @@
+"""A declaration, held against the data, the ledger and this machine before it is served. Nothing is charged.
+
+Warnings name places that other users of the machine can read or change: a curator keeps data from nobody who can open
+the file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpviz.boundary import Hidden, protect_module
+from dpviz.curator.declaration import Analyst, ApprovalRule, Declaration
+from dpviz.exact import text
+from dpviz.model.source import Source
+from dpviz.session import accountant, arithmetic
+from dpviz.session.ledger import Ledger
+from dpviz.session.ledger.locations import locate
+
+
+@dataclass
+class Checked:
+    """The findings about one declaration.
+
+    facts     name and words, in order
+    columns   by name: kind, and bins in words
+    analysts  one row for each: name, proof, scopes, project, caps
+    """
+
+    facts: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, dict[str, str]] = field(default_factory=dict)
+    analysts: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The findings as plain texts."""
+        return {"facts": self.facts, "columns": self.columns, "analysts": self.analysts, "warnings": self.warnings}
+
+
+def check(declaration: Declaration) -> Checked:
+    """Open the schema of the data, look at the ledger, and say who may do what.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        A declared data set.
+
+    Returns
+    -------
+    Checked
+        The findings.
+
+    Raises
+    ------
+    ParameterError
+        If the data cannot be opened, or two analysts are one user of this machine.
+    SchemaError
+        If the data are not as declared.
+    UnitError
+        If the unit names no column.
+    LedgerError
+        If there is a ledger that cannot be read.
+    """
+    source = declaration.source()
+    found = Checked()
+    left = _left(declaration)
+    found.facts = {
+        "dataset": declaration.dataset,
+        "engine": source.engine,
+        "unit": declaration.unit.text,
+        "budget": declaration.budget.text,
+        "ledger": left or "none there yet; it is begun when the curator starts",
+        "listens": ", ".join(_places(declaration)),
+        "outcomes": f"every {text(declaration.tick)} seconds",
+    }
+    for place, rule in enumerate(declaration.approvals, 1):
+        found.facts[f"waits {place}"] = _rule(rule)
+    bins = declaration.bins
+    for column in source.columns:
+        declared = bins[column.name].text if column.name in bins else ""
+        found.columns[column.name] = {"kind": column.written or column.kind, "bins": declared}
+    _ = declaration.uids  # refuses two analysts who are one user
+    found.analysts = [_analyst(declaration, one) for one in declaration.analysts]
+    found.warnings = list(_warnings(declaration, source))
+    return found
+
+
+def _left(declaration: Declaration) -> str:
+    """The remaining budget of a ledger that is there."""
+    place = Hidden(declaration.ledger.take())
+    if not locate(place).exists():
+        return ""
+    ledger = Ledger.read(place, check=arithmetic.known)
+    return f"{ledger.name}, {accountant.remaining(ledger.account)!r}".replace("<", "").replace(">", "")
+
+
+def _places(declaration: Declaration) -> Iterator[str]:
+    listening = declaration.listening
+    if listening.socket is not None:
+        group = f", group {listening.group}" if listening.group else ""
+        yield f"unix:{listening.socket} (mode {listening.mode:04o}{group})"
+    if listening.host:
+        scheme = "http" if listening.certificate is None else "https"
+        yield f"{scheme}://{listening.host}:{listening.port}"
+
+
+def _rule(rule: ApprovalRule) -> str:
+    """The releases that wait for a decision, in words."""
+    parts = [
+        f"ε above {text(rule.above_epsilon)}" if rule.above_epsilon is not None else "",
+        f"δ above {text(rule.above_delta)}" if rule.above_delta is not None else "",
+        f"by {', '.join(sorted(rule.mechanisms))}" if rule.mechanisms else "",
+        f"of {', '.join(sorted(rule.columns))}" if rule.columns else "",
+    ]
+    return f"for approval: {', '.join(filter(None, parts))}"
+
+
+def _analyst(declaration: Declaration, one: Analyst) -> dict[str, str]:
+    proofs = []
+    if one.login is not None:
+        uid = one.uid
+        proofs.append(f"no user {one.login} here" if uid is None else f"user {uid} of this machine")
+    if one.hub:
+        proofs.append(f"JupyterHub: {one.hub}")
+    if one.tokens:
+        proofs.append("a token" if len(one.tokens) == 1 else f"{len(one.tokens)} tokens")
+    caps = [*declaration.caps.analysts.get(one.name, declaration.caps.each)]
+    shared = [f"{cap.text} of {one.project}" for cap in declaration.caps.projects.get(one.project, ())]
+    return {
+        "analyst": one.name,
+        "known by": ", ".join(proofs) or "nothing yet: give a login, a hub user or a token",
+        "may": ", ".join(sorted(one.scopes)),
+        "project": one.project,
+        "caps": "; ".join([*(cap.text for cap in caps), *shared]),
+    }
+
+
+def _warnings(declaration: Declaration, source: Source) -> Iterator[str]:
+    if not declaration.analysts:
+        yield "no analyst is named, so nobody can ask"
+    for one in declaration.analysts:
+        if isinstance(one.login, str) and one.uid is None:
+            yield f"{one.name}: this machine has no user {one.login}"
+    if _allows(declaration.path, stat.S_IWOTH, stat.S_IWGRP):
+        yield f"{declaration.path.name}: others can change who may do what; chmod go-w"
+    data, ledger = declaration.data.place, declaration.ledger
+    for place, what in ((None if data is None or declaration.data.url else data, "the data"), (ledger, "the ledger")):
+        path = "" if place is None else place.take()
+        if path and "://" not in path and _allows(Path(path), stat.S_IROTH):
+            yield f"{Path(path).name}: every user of this machine can read {what}; chmod o-r"
+
+
+def _allows(path: Path, *bits: int) -> bool:
+    """Whether others can do this with a file, or with a file in a folder. One that is not there allows nothing."""
+    try:
+        whole = path.resolve()
+        if not whole.exists():
+            return False
+        if not all(parent.stat().st_mode & stat.S_IXOTH for parent in whole.parents):
+            return False
+        files = (
+            [whole]
+            if whole.is_file()
+            else [Path(folder, name) for folder, _, names in os.walk(whole) for name in names]
+        )
+        return any(file.stat().st_mode & bit for file in files for bit in bits)
+    except OSError:
+        return False
+
+
+protect_module(vars())
