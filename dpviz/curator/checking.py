@@ -23,7 +23,7 @@ from dpviz.session.ledger.locations import locate
 
 
 @dataclass
-class Checked:
+class Findings:
     """The findings about one declaration.
 
     facts     name and words, in order
@@ -41,7 +41,7 @@ class Checked:
         return {"facts": self.facts, "columns": self.columns, "analysts": self.analysts, "warnings": self.warnings}
 
 
-def check(declaration: Declaration) -> Checked:
+def check(declaration: Declaration) -> Findings:
     """Open the schema of the data, look at the ledger, and say who may do what.
 
     Parameters
@@ -51,7 +51,7 @@ def check(declaration: Declaration) -> Checked:
 
     Returns
     -------
-    Checked
+    Findings
         The findings.
 
     Raises
@@ -66,7 +66,7 @@ def check(declaration: Declaration) -> Checked:
         If there is a ledger that cannot be read.
     """
     source = declaration.source()
-    found = Checked()
+    found = Findings()
     left = _left(declaration)
     found.facts = {
         "dataset": declaration.dataset,

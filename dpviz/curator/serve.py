@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
 from dpviz.curator.approvals import ApprovalGate
+from dpviz.curator import hub
 from dpviz.curator.declaration import Declaration, Listening
 from dpviz.curator.keeper import Keeper
 from dpviz.errors import ParameterError
@@ -138,6 +139,7 @@ def serve(declaration: Declaration, started: Callable[[list[str]], object] | Non
     serving, service = _programs()
     os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
     check_files(declaration)
+    authority = hub.HubCallers(declaration) if declaration.listening.hub else DeclaredCallers(declaration)
     places = _places(declaration.listening, serving)
     try:
         keeper = keeper_of(declaration)
@@ -145,7 +147,9 @@ def serve(declaration: Declaration, started: Callable[[list[str]], object] | Non
         for _, place in places:
             serving.leave(place)
         raise
-    app = service.make_app(keeper, DeclaredCallers(declaration))
+    app = service.make_app(keeper, authority)
+    if declaration.listening.hub:
+        app.add_middleware(hub.UnderPrefix, prefix=hub.prefix())
     addresses = [address for address, _ in places]
     serving.run(app, [place for _, place in places], lambda: started and started(addresses))
 
