@@ -82,7 +82,8 @@ def check(declaration: Declaration) -> Findings:
     bins = declaration.bins
     for column in source.columns:
         declared = bins[column.name].text if column.name in bins else ""
-        found.columns[column.name] = {"kind": column.written or column.kind, "bins": declared}
+        written = f", {column.written}" if column.written and column.kind != "text" else ""
+        found.columns[column.name] = {"kind": f"{column.kind}{written}", "bins": declared}
     _ = declaration.uids  # refuses two analysts who are one user
     found.analysts = [_analyst(declaration, one) for one in declaration.analysts]
     found.warnings = list(_warnings(declaration, source))

@@ -63,7 +63,8 @@ def test_check_says_what_is_left_in_a_ledger(file: str, capsys: pytest.CaptureFi
 def test_check_as_json_has_the_same(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     record = json.loads(said(capsys, "check", file, "--json"))
     assert [one["analyst"] for one in record["analysts"]] == ["ada", "keeper"]
-    assert record["columns"]["visits"] == {"kind": "number", "bins": "0, 1, …, 40, over 40"} or record["columns"]
+    assert record["columns"]["visits"] == {"kind": "number, numbers as 1234.5", "bins": "0, 1, …, 40, over 40"}
+    assert record["columns"]["person"] == {"kind": "text", "bins": ""}
     assert record["warnings"] == []
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import pwd
+import re
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.curator import declaration
 from dpviz.curator.caps import Cap, Caps
 from dpviz.curator.declaration import Declaration
+from dpviz.curator.opening import SOURCE
 from dpviz.curator.serve import keeper_of
 from dpviz.curator.tokens import digest_of
 from dpviz.errors import BudgetExceeded, DpvizError, ParameterError, SchemaError, UnitError
@@ -455,3 +459,36 @@ def test_a_declaration_that_the_data_do_not_fit_is_refused(
     with pytest.raises(kind, match=told):
         found.session()
     assert not (tmp_path / "v.ledger").exists()
+
+
+SECTIONS = {
+    "The data set": ["dataset", "ledger", "tick"],
+    "`[source]`": SOURCE,
+    "`[unit]`": declaration.UNIT,
+    "`[budget]`": declaration.BUDGET,
+    "`[columns.NAME]`": declaration.COLUMN,
+    "`[caps]`": ["each", "analysts", "projects", *declaration.CAP],
+    "`[[analysts]]`": declaration.ANALYST,
+    "`[listen]`": declaration.LISTEN,
+    "`[[approval]]`": declaration.RULE,
+    "`[queue]`": declaration.QUEUE,
+}
+"""The sections of the page, and the fields that each must have."""
+
+
+def test_the_page_of_the_declaration_has_every_field_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs/declaration.md").read_text(encoding="utf-8")
+    parts = {part.partition("\n")[0]: part for part in re.split(r"(?m)^## ", page)[1:]}
+    for heading, fields in SECTIONS.items():
+        rows = [line.split("|")[1] for line in parts[heading].splitlines() if line.startswith("| `")]
+        assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(fields), heading
+    tables = {name.strip("`[]").partition(".")[0] for name in SECTIONS} - {"The data set"}
+    assert tables == set(declaration.FIELDS) - set(SECTIONS["The data set"])
+
+
+def test_the_bins_on_the_page_are_bins() -> None:
+    page = (Path(__file__).parents[2] / "docs/declaration.md").read_text(encoding="utf-8")
+    (written,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", page)
+    columns = tomllib.loads(written)["columns"]
+    made = {name: dv.Domain.from_json({**parts["bins"], "column": name}) for name, parts in columns.items()}
+    assert {domain.kind for domain in made.values()} == {"integers", "intervals", "categories", "times", "keys"}

@@ -49,7 +49,7 @@ def groups() -> list[Group]:
             "session-and-budget",
             "Session and budget",
             "A session pairs private data with a unit, a budget and a ledger.",
-            ("Session", "Budget", "Unit", "Limits", "Plan", "SubSession", "Ledger", "Entry"),
+            ("Session", "connect", "Budget", "Unit", "Limits", "Plan", "SubSession", "Ledger", "Entry"),
         ),
         Group(
             "questions-and-domains",
@@ -136,12 +136,13 @@ def _title(text: str, mark: str = "=") -> str:
 
 def _index() -> str:
     files = [group.file for group in groups()]
-    listed = "\n".join(f"   {name}" for name in [*files, "cli", "/formats", "protocol"])
+    listed = "\n".join(f"   {name}" for name in [*files, "cli", "/declaration", "/formats", "protocol"])
     tables = "\n".join(f":doc:`{one.title} <{one.file}>`\n   {one.about}\n" for one in groups())
     return (
         f"{_title('API reference')}\nEvery public call of dpviz {dpviz.__version__}. In a notebook, ``Shift`` + "
         f"``Tab`` shows the same text.\n\n{tables}\n"
         ":doc:`Command line <cli>`\n   Look at a ledger, verify it, copy it.\n\n"
+        ":doc:`The declaration of a curator </declaration>`\n   Every field of the file that declares a data set.\n\n"
         ":doc:`File formats </formats>`\n   Releases, ledgers and plans, for readers of other make.\n\n"
         ":doc:`Protocol of the widgets <protocol>`\n   Messages between kernel and page.\n\n"
         f".. toctree::\n   :hidden:\n\n{listed}\n"
