@@ -1,12 +1,13 @@
 """A declaration, held against the data, the ledger and this machine before it is served. Nothing is charged.
 
-Warnings name places that other users of the machine can read or change: a curator keeps data from nobody who can open
-the file.
+Files that other users of the machine can open are refused, here and when the curator starts: it keeps data from nobody
+who can read the file.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,8 +16,8 @@ from typing import Any
 
 from dpviz.boundary import Hidden, protect_module
 from dpviz.curator.declaration import Analyst, ApprovalRule, Declaration
+from dpviz.errors import ParameterError
 from dpviz.exact import text
-from dpviz.model.source import Source
 from dpviz.session import accountant, arithmetic
 from dpviz.session.ledger import Ledger
 from dpviz.session.ledger.locations import locate
@@ -57,7 +58,7 @@ def check(declaration: Declaration) -> Findings:
     Raises
     ------
     ParameterError
-        If the data cannot be opened, or two analysts are one user of this machine.
+        If the data cannot be opened, others can read them, or two analysts are one user of this machine.
     SchemaError
         If the data are not as declared.
     UnitError
@@ -65,6 +66,7 @@ def check(declaration: Declaration) -> Findings:
     LedgerError
         If there is a ledger that cannot be read.
     """
+    check_files(declaration)
     source = declaration.source()
     found = Findings()
     left = _left(declaration)
@@ -86,7 +88,7 @@ def check(declaration: Declaration) -> Findings:
         found.columns[column.name] = {"kind": f"{column.kind}{written}", "bins": declared}
     _ = declaration.uids  # refuses two analysts who are one user
     found.analysts = [_analyst(declaration, one) for one in declaration.analysts]
-    found.warnings = list(_warnings(declaration, source))
+    found.warnings = list(_warnings(declaration))
     return found
 
 
@@ -140,35 +142,46 @@ def _analyst(declaration: Declaration, one: Analyst) -> dict[str, str]:
     }
 
 
-def _warnings(declaration: Declaration, source: Source) -> Iterator[str]:
+def _warnings(declaration: Declaration) -> Iterator[str]:
     if not declaration.analysts:
         yield "no analyst is named, so nobody can ask"
     for one in declaration.analysts:
         if isinstance(one.login, str) and one.uid is None:
             yield f"{one.name}: this machine has no user {one.login}"
-    if _allows(declaration.path, stat.S_IWOTH, stat.S_IWGRP):
+    if _allows(declaration.path, stat.S_IWOTH | stat.S_IWGRP):
         yield f"{declaration.path.name}: others can change who may do what; chmod go-w"
-    data, ledger = declaration.data.place, declaration.ledger
-    for place, what in ((None if data is None or declaration.data.url else data, "the data"), (ledger, "the ledger")):
+
+
+def check_files(declaration: Declaration) -> None:
+    """Refuse data and ledgers that every user of this machine can read or write: then a curator would keep nothing.
+
+    Parameters
+    ----------
+    declaration : Declaration
+        A declared data set. Places that are no files of this machine, or are not there yet, are let be.
+
+    Raises
+    ------
+    ParameterError
+        If a file is open to users who are neither its owner nor of its group.
+    """
+    data = None if declaration.data.url else declaration.data.place
+    for place in (data, declaration.ledger):
         path = "" if place is None else place.take()
-        if path and "://" not in path and _allows(Path(path), stat.S_IROTH):
-            yield f"{Path(path).name}: every user of this machine can read {what}; chmod o-r"
+        if path and "://" not in path and _allows(Path(path), stat.S_IROTH | stat.S_IWOTH):
+            raise ParameterError.of(
+                Path(path).name,
+                "a curator keeps files that other users of this machine cannot read or write",
+                f"chmod -R o-rwx {shlex.quote(Path(path).name)}, and see that analysts are not in its group",
+            )
 
 
-def _allows(path: Path, *bits: int) -> bool:
-    """Whether others can do this with a file, or with a file in a folder. One that is not there allows nothing."""
+def _allows(path: Path, bits: int) -> bool:
+    """Whether the mode of a file, or of one in a folder, has one of these bits. Without a file none has."""
     try:
-        whole = path.resolve()
-        if not whole.exists():
-            return False
-        if not all(parent.stat().st_mode & stat.S_IXOTH for parent in whole.parents):
-            return False
-        files = (
-            [whole]
-            if whole.is_file()
-            else [Path(folder, name) for folder, _, names in os.walk(whole) for name in names]
-        )
-        return any(file.stat().st_mode & bit for file in files for bit in bits)
+        within = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
+        files = within if path.is_dir() else [path] if path.exists() else []
+        return any(file.stat().st_mode & bits for file in files)
     except OSError:
         return False
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import grp
 import ipaddress
 import os
-import shlex
 import socket
-import stat
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpviz.boundary import as_given, protect_module
-from dpviz.curator.approvals import ApprovalGate
 from dpviz.curator import hub
+from dpviz.curator.approvals import ApprovalGate
+from dpviz.curator.checking import check_files
 from dpviz.curator.declaration import Declaration, Listening
 from dpviz.curator.keeper import Keeper
 from dpviz.errors import ParameterError
@@ -52,45 +50,6 @@ def keeper_of(declaration: Declaration) -> Keeper:
         within=declaration.caps.within,
         gate=ApprovalGate(session, declaration.approvals) if declaration.approvals else None,
     )
-
-
-def check_files(declaration: Declaration) -> None:
-    """Refuse a declaration whose data or ledger every user of this machine can read.
-
-    Parameters
-    ----------
-    declaration : Declaration
-        A declared data set.
-
-    Raises
-    ------
-    ParameterError
-        If a file of it is open to all.
-    """
-    for place in (declaration.data.place, declaration.ledger):
-        if place is not None:
-            check_closed(Path(place.take()))
-
-
-def check_closed(path: Path) -> None:
-    """Refuse data and ledgers that every user of this machine can read: then a curator would keep nothing.
-
-    Parameters
-    ----------
-    path : Path
-        A file; nothing else, and none that is not there, is refused.
-
-    Raises
-    ------
-    ParameterError
-        If the file is open to users who are neither its owner nor of its group.
-    """
-    if path.is_file() and path.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
-        raise ParameterError.of(
-            path.name,
-            "a curator keeps files that other users of this machine cannot read or write",
-            f"chmod o-rwx {shlex.quote(path.name)}, and see that analysts are not in its group",
-        )
 
 
 class DeclaredCallers:

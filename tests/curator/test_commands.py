@@ -11,6 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import dpviz as dv
@@ -54,6 +55,7 @@ def test_check_says_who_may_do_what_and_charges_nothing(
 
 def test_check_says_what_is_left_in_a_ledger(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     session = Declaration.read(file).session()
+    Path(file).with_name("visits.ledger").chmod(0o600)
     session.release(dv.Domain.integers(0, 3, column="visits"), dv.Dense(epsilon="1/2"))
     before = session.ledger.head()
     assert "visits.ledger, left: " in said(capsys, "check", file)
@@ -68,29 +70,42 @@ def test_check_as_json_has_the_same(file: str, capsys: pytest.CaptureFixture[str
     assert record["warnings"] == []
 
 
-EXPOSED = [("visits.csv", 0o604, "read the data"), ("visits.toml", 0o602, "others can change"),
-           ("visits.toml", 0o620, "others can change"), ("visits.ledger", 0o604, "read the ledger")]  # fmt: skip
+EXPOSED = [("visits.csv", 0o604), ("visits.csv", 0o602), ("visits.ledger", 0o604)]
 
 
-@pytest.mark.parametrize(("name", "mode", "told"), EXPOSED)
-def test_check_warns_of_a_file_that_others_can_open_where_they_can_reach_it(
-    name: str, mode: int, told: str, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("name", "mode"), EXPOSED)
+def test_a_file_that_others_can_open_is_refused_before_anything_is_served(
+    name: str, mode: int, file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if name.endswith("ledger"):
         Declaration.read(file).session()
     (tmp_path / name).chmod(mode)
-    assert told not in said(capsys, "check", file)  # nobody else can enter the folder
-    parents = [tmp_path, *tmp_path.parents]
-    modes = {folder: folder.stat().st_mode for folder in parents}
-    try:
-        for folder in parents:
-            if not modes[folder] & 0o001:
-                folder.chmod(modes[folder] | 0o001)
-        assert told in said(capsys, "check", file)
-    finally:
-        for folder, old in modes.items():
-            if folder.stat().st_mode != old:
-                folder.chmod(old)
+    Path(file).write_text(WHOLE.replace("hub = true\n", ""))
+    for command in ("check", "serve"):
+        told = said(capsys, command, file, code=1)
+        assert name in told and "other users of this machine" in told
+
+
+def test_a_folder_of_files_is_as_open_as_the_most_open_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in "ab":
+        pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "parts" / f"{name}.parquet")
+        (tmp_path / "parts" / f"{name}.parquet").chmod(0o600)
+    text = 'dataset = "v"\nledger = "v.ledger"\nbudget.epsilon = 1\nunit.of = "row"\nlisten.socket = "v.sock"\n'
+    (tmp_path / "v.toml").write_text(text + 'source.file = "parts"\n')
+    assert "dataset" in said(capsys, "check", str(tmp_path / "v.toml"))
+    (tmp_path / "parts" / "b.parquet").chmod(0o644)
+    assert "parts" in said(capsys, "check", str(tmp_path / "v.toml"), code=1)
+
+
+@pytest.mark.parametrize("mode", [0o602, 0o620])
+def test_check_warns_of_a_declaration_that_others_can_change(
+    mode: int, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(file).chmod(mode)
+    assert "others can change who may do what" in said(capsys, "check", file)
 
 
 def test_check_warns_of_a_login_that_nobody_has_and_of_nobody_at_all(

@@ -103,6 +103,7 @@ def declared(folder: Path, text: str = WHOLE) -> Declaration:
     path = folder / "visits.toml"
     path.write_text(text, encoding="utf-8")
     (folder / "visits.csv").write_text("person;visits;seen;share\na;3;31/01/2026;0.5\nb;1;01/02/2026;0.05\n")
+    (folder / "visits.csv").chmod(0o600)
     return Declaration.read(path)
 
 
