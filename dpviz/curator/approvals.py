@@ -140,7 +140,7 @@ class Approvals:
             raise ParameterError.of(
                 as_given(verdict), "another price is approved, not refused", "leave the other mechanism out"
             )
-        found = self._one(number)
+        found = self.request(number)
         order, price = self.at_another_price(found, mechanism)
         key = _key(order, price, found.person, None)
         if key == found.key:
@@ -178,7 +178,8 @@ class Approvals:
         assert isinstance(made, ReleaseOrder)
         return made, price
 
-    def _one(self, number: int) -> DecisionRequest:
+    def request(self, number: int) -> DecisionRequest:
+        """The request of this number. Raises ParameterError where there is none."""
         found = [one for one in self._session.ledger.requests() if one.number == number]
         if not found:
             raise ParameterError.of(number, "a decision is about a request of the ledger", "see the list of requests")
@@ -373,7 +374,8 @@ class ApprovalGate:
 def _summary(checked: Checked) -> dict[str, Any]:
     """The plan of an order in words, and its price, for who decides. All public."""
     assert checked.price is not None
-    return {"text": checked.sentence, "plan": checked.plan().splitlines(), "price": price_json(checked.price)}
+    lines = [line.removeprefix("  ") for line in checked.plan().splitlines()[1:]]  # the first says what is asked
+    return {"text": checked.sentence, "plan": lines, "price": price_json(checked.price)}
 
 
 def _columns(order: ReleaseOrder) -> set[str]:

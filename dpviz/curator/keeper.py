@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dpviz.boundary import protect_module
 from dpviz.curator.tickets import Clock, Line, Ticket, draw
@@ -21,6 +21,9 @@ from dpviz.session.ledger import Entry, UseRecord
 from dpviz.session.orders import AskOrder, Order, ReleaseOrder
 from dpviz.session.plan import Plan
 from dpviz.session.session import Session
+
+if TYPE_CHECKING:
+    from dpviz.curator.approvals import ApprovalGate
 
 
 @dataclass(frozen=True)
@@ -42,22 +45,6 @@ class Checked:
     plan: Callable[[], str] = str
 
 
-class Gate(Protocol):
-    """The rule by which some orders wait for the owner."""
-
-    def begin(self, put: Callable[[Ticket], None]) -> None:
-        """Take the call that lets a ticket have its turn."""
-        ...
-
-    def close(self) -> None:
-        """Look for no decisions any more."""
-        ...
-
-    def hold(self, checked: Checked, caller: Caller, ticket: Ticket) -> bool:
-        """Whether the order waits. Raises the refusal where the owner refused it."""
-        ...
-
-
 class Keeper:
     """Answer the orders of many callers about one data set.
 
@@ -73,7 +60,7 @@ class Keeper:
         The most orders on their way, of one caller and of all.
     within : callable, optional
         For a caller, the check of their caps inside the transaction of a charge.
-    gate : Gate, optional
+    gate : ApprovalGate, optional
         The rule by which orders wait for approval.
     """
 
@@ -86,13 +73,13 @@ class Keeper:
         each: int = 8,
         all: int = 200,
         within: Callable[[Caller], Any] | None = None,
-        gate: Gate | None = None,
+        gate: ApprovalGate | None = None,
     ) -> None:
         self.session = session
         self.clock = Clock(tick)
         self.line = Line(each, all)
         self._bins = dict(bins or {})
-        self._within, self._gate = within, gate
+        self._within, self.gate = within, gate
         if gate is not None:
             gate.begin(self.line.put)
         self._sessions: dict[Caller, Session] = {}
@@ -156,7 +143,7 @@ class Keeper:
     def _admit(self, ticket: Ticket, checked: Checked, caller: Caller) -> None:
         try:
             ticket.work = checked.work
-            held = self._gate is not None and not checked.answered() and self._gate.hold(checked, caller, ticket)
+            held = self.gate is not None and not checked.answered() and self.gate.hold(checked, caller, ticket)
         except DpvizError as refused:
             ticket.fail(refused)
             return
@@ -205,8 +192,8 @@ class Keeper:
 
     def close(self) -> None:
         """Take no more orders, and cancel those on their way."""
-        if self._gate is not None:
-            self._gate.close()
+        if self.gate is not None:
+            self.gate.close()
         self.line.close()
 
 

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 
 from dpviz.boundary import protect_module
 from dpviz.curator.keeper import Keeper, allowed
+from dpviz.curator.owner import add_owner_page
 from dpviz.curator.tickets import Ticket
 from dpviz.curator.wire import LONGEST_MESSAGE, PROTOCOL, error_json, raise_json
 from dpviz.errors import (
@@ -160,6 +161,8 @@ def make_app(keeper: Keeper, authority: Authority) -> FastAPI:
     _reading(app, keeper)
     _records(app, keeper)
     _ordering(app, keeper)
+    if keeper.gate is not None:
+        add_owner_page(app, keeper, keeper.gate, authority)
     return app
 
 
