@@ -19,7 +19,7 @@ from dpviz import threads
 from dpviz.boundary import as_given, protect_module
 from dpviz.curator.tickets import Ticket, Work
 from dpviz.errors import DpvizError, Forbidden, ParameterError
-from dpviz.exact import text
+from dpviz.exact import positive, text, typed
 from dpviz.mechanisms import mechanism as mechanism_of
 from dpviz.model.mechanism import Mechanism
 from dpviz.model.question import canonical
@@ -153,11 +153,7 @@ class Approvals:
         """The order of a request with other parameters of its mechanism, and its price. Raises ParameterError."""
         order = order_from(found.body["order"])
         if not isinstance(order, ReleaseOrder):
-            raise ParameterError.of(
-                found.body.get("text", "an opening"),
-                "a sub-session is approved as it was asked for, or refused",
-                "refuse it, and say in the reason at which price it would be approved",
-            )
+            raise _as_asked()
         if mechanism.name != order.mechanism.name:
             raise ParameterError.of(
                 mechanism.name,
@@ -178,6 +174,13 @@ class Approvals:
         assert isinstance(made, ReleaseOrder)
         return made, price
 
+    def at_epsilon(self, number: int, epsilon: str) -> Mechanism:
+        """The mechanism of a request at another epsilon, for `decide`. Raises ParameterError where it has none."""
+        asked, order = positive(epsilon, "epsilon", read=typed), order_from(self.request(number).body["order"])
+        if not isinstance(order, ReleaseOrder):
+            raise _as_asked()
+        return order.mechanism.with_epsilon(asked)
+
     def request(self, number: int) -> DecisionRequest:
         """The request of this number. Raises ParameterError where there is none."""
         found = [one for one in self._session.ledger.requests() if one.number == number]
@@ -193,6 +196,13 @@ class Approvals:
     def waiting(self) -> list[DecisionRequest]:
         """The requests without a decision, in order."""
         return self._session.ledger.requests(waiting=True)
+
+
+def _as_asked() -> ParameterError:
+    """A sub-session that was to be approved at another price."""
+    rule = "a sub-session is approved as it was asked for, or refused"
+    step = "refuse it, and say in the reason at which price it would be approved"
+    return ParameterError(f"{rule}; {step}", value="an opening", rule=rule, next_step=step)
 
 
 def _at_most(price: Guarantee, asked: Guarantee, filter_: accountant.Filter) -> bool:

@@ -1,4 +1,4 @@
-"""`dpviz curator check | token | serve | import`: the commands of an owner of data.
+"""`dpviz curator check | token | serve | requests | import`: the commands of an owner of data.
 
 Each returns a record for --json and lines to read, as the other commands of the command line do.
 """
@@ -6,8 +6,13 @@ Each returns a record for --json and lines to read, as the other commands of the
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from dpviz.curator.declaration import Declaration
+    from dpviz.session.ledger import DecisionRequest
 
 Said: TypeAlias = tuple[dict[str, Any], list[str]]
 
@@ -21,6 +26,7 @@ def add_commands(commands: Any) -> None:
         "check": ("read a declaration, open the schema of the data, and say who may do what; charges nothing", _check),
         "token": ("make a token for an analyst, shown once, and the line to write into the declaration", _token),
         "serve": ("serve a declared data set until a signal ends it", _serve),
+        "requests": ("list the requests that wait for a decision, or decide one", _requests),
         "import": ("write a declaration from metadata of SmartNoise, Lomas or Croissant", _import),
     }
     made: dict[str, argparse.ArgumentParser] = {}
@@ -31,6 +37,11 @@ def add_commands(commands: Any) -> None:
         command.add_argument("file", help=what)
         command.add_argument("--json", action="store_true", help="write JSON instead of text")
     made["token"].add_argument("name", help="the analyst, as the declaration names them")
+    deciding = made["requests"]
+    deciding.add_argument("verdict", nargs="?", choices=["approve", "refuse"], help="the decision; left out, list")
+    deciding.add_argument("number", nargs="?", type=int, help="the number of the request")
+    deciding.add_argument("--reason", metavar="TEXT", help="a reason, which the analyst will read")
+    deciding.add_argument("--epsilon", metavar="E", help="approve it at this epsilon, at most the one asked for")
     importing = made["import"]
     importing.add_argument("--table", metavar="NAME", help="the table, data set or record set, where there are several")
     importing.add_argument("--data", metavar="FILE", default="", help="the file of the data, where none is named")
@@ -74,6 +85,52 @@ def _serve(options: argparse.Namespace) -> Said:
     told = f"{declaration.dataset} is served at"
     serve(declaration, lambda addresses: print(told, *addresses, flush=True))
     return {"dataset": declaration.dataset, "ended": True}, [f"{declaration.dataset} is served no longer"]
+
+
+def _requests(options: argparse.Namespace) -> Said:
+    from dpviz.boundary import Hidden
+    from dpviz.curator.declaration import Declaration
+    from dpviz.session import arithmetic, holding
+    from dpviz.session.ledger import Ledger
+
+    declaration = Declaration.read(options.file)
+    if options.verdict is not None:
+        return _decided(declaration, options)
+    ledger: Any = Hidden(declaration.ledger.take())
+    found = Ledger.read(ledger, check=arithmetic.known, holds=holding.holds).requests(waiting=True)
+    lines = [line for one in found for line in _request(one)]
+    return {"waiting": [_told(one) for one in found]}, lines or ["nothing is waiting"]
+
+
+def _decided(declaration: Declaration, options: argparse.Namespace) -> Said:
+    """A decision by who may open the ledger, under the name that the declaration has for this user of the machine."""
+    from dpviz.curator.approvals import Approvals
+    from dpviz.errors import ParameterError
+    from dpviz.session.callers import Caller
+    from dpviz.session.ledger.owner import login
+
+    if options.number is None:
+        raise ParameterError.of("no number", "a decision is about one request", "name the number that is listed")
+    session = declaration.session(existing=True)
+    known = declaration.caller_of_uid(os.getuid()) if os.name == "posix" else None
+    name = login() if known is None else known.name
+    caller = Caller(name, "", frozenset({"approve"}), f"the command line of {login()}")
+    approvals = Approvals(session)
+    instead = None if options.epsilon is None else approvals.at_epsilon(options.number, options.epsilon)
+    found = approvals.decide(options.number, caller, options.verdict, options.reason, instead)
+    words = {"approve": "approved", "refuse": "refused"}.get(found.state, f"approved at ε {options.epsilon}")
+    return _told(found), [f"request {found.number} of {found.person} is {words}"]
+
+
+def _request(one: DecisionRequest) -> list[str]:
+    """A request that waits, in the words of its plan."""
+    plan = [f"  {line}" for line in one.body.get("plan", ())]
+    return [f"request {one.number} of {one.by}, {one.at}: {one.body.get('text', '')}", *plan, ""]
+
+
+def _told(one: DecisionRequest) -> dict[str, Any]:
+    """A request, for --json."""
+    return {"number": one.number, "by": one.by, "at": one.at, "state": one.state, "body": dict(one.body)}
 
 
 def _import(options: argparse.Namespace) -> Said:

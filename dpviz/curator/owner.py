@@ -24,10 +24,7 @@ from dpviz.boundary import Hidden, protect_module
 from dpviz.curator import pages
 from dpviz.curator.keeper import Keeper, allowed
 from dpviz.errors import DpvizError, Forbidden, ParameterError
-from dpviz.exact import positive, typed
-from dpviz.model.mechanism import Mechanism
 from dpviz.session.callers import Caller
-from dpviz.session.orders import ReleaseOrder, order_from
 
 if TYPE_CHECKING:
     from dpviz.curator.approvals import ApprovalGate
@@ -187,18 +184,11 @@ def _decide(gate: ApprovalGate, number: int, caller: Caller, form: Mapping[str, 
         case "refuse":
             gate.decide(number, caller, "refuse", reason)
         case "lower":
-            gate.decide(number, caller, "approve", reason, at_epsilon(gate, number, form.get("epsilon", "")))
+            gate.decide(
+                number, caller, "approve", reason, gate.approvals.at_epsilon(number, form.get("epsilon", "").strip())
+            )
         case _:
             raise ParameterError.of("no choice", "a decision approves or refuses", "choose one")
-
-
-def at_epsilon(gate: ApprovalGate, number: int, given: str) -> Mechanism:
-    """The mechanism of a request at another epsilon. Raises ParameterError where it has none."""
-    order = order_from(gate.approvals.request(number).body["order"])
-    epsilon = positive(given.strip(), "epsilon", read=typed)
-    if not isinstance(order, ReleaseOrder):
-        raise ParameterError.of("an opening", "a sub-session is approved as it was asked for, or refused", "refuse it")
-    return order.mechanism.with_epsilon(epsilon)
 
 
 def _checked(form: Mapping[str, str], found: tuple[Visit, Caller] | None) -> Caller:

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
-from typing import Any, Final
+from typing import Final
 
 from dpviz.boundary import protect_module
 from dpviz.session.ledger import DecisionRequest
@@ -127,7 +127,7 @@ def _waiting(one: DecisionRequest, form_key: str, home: str) -> str:
     plan = "\n".join(str(line) for line in body.get("plan", ()))
     return (
         f'<article aria-labelledby="request-{number}"><h2 id="request-{number}">Request {number}</h2>\n'
-        f"<dl><dt>Asked by</dt><dd>{escape(_asker(one))}</dd>"
+        f"<dl><dt>Asked by</dt><dd>{escape(one.by)}</dd>"
         f"<dt>When (UTC)</dt><dd>{escape(one.at)}</dd>"
         f"<dt>For</dt><dd>{escape(str(body.get('text', '')))}</dd>"
         f"<dt>Price</dt><dd>{escape(str(body.get('price', {}).get('text', '')))}</dd></dl>\n"
@@ -167,13 +167,6 @@ def _decided(one: DecisionRequest) -> str:
         f"<p>Request {one.number} of {escape(one.person)} ({escape(str(one.body.get('text', '')))}) was "
         f"{VERDICTS[decision.verdict]} by {escape(decision.person)}{why}</p>"
     )
-
-
-def _asker(one: DecisionRequest) -> str:
-    """`Ana (births, a token)`."""
-    by: dict[str, Any] = one.asked_by
-    more = ", ".join(filter(None, (by.get("project"), by.get("proof"))))
-    return f"{one.person} ({more})" if more else one.person
 
 
 def _hidden(form_key: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,8 +17,11 @@ import pytest
 from fastapi import FastAPI
 
 import dpviz as dv
+from dpviz import cli
 from dpviz.curator import owner, pages
-from dpviz.curator.declaration import ApprovalRule
+from dpviz.curator.approvals import ApprovalGate
+from dpviz.curator.declaration import ApprovalRule, Declaration
+from dpviz.curator.keeper import Keeper
 from dpviz.curator.service import make_app
 from dpviz.session.callers import Caller
 from tests.curator.test_approvals import ANA, DEAR, OLGA, Kept, X, Y, ended
@@ -313,3 +318,72 @@ def test_a_long_list_of_decisions_shows_the_latest(page: Page, monkeypatch: pyte
     page.sign_in()
     assert [turn for turn in range(4) if f"reason {turn}" in page.text] == [2, 3]
     assert "Request 5" in page.text
+
+
+# ---------------------------------------------------------------- the same from the command line
+
+
+@pytest.fixture
+def declared(tmp_path: Path) -> Iterator[tuple[str, Kept]]:
+    """A declaration, and a keeper of its data set with a request of Ana and one of Olga."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "visits.csv").write_text("x,y\n1,0\n2,1\n")
+    (tmp_path / "visits.csv").chmod(0o600)
+    text = 'dataset = "visits"\nledger = "visits.ledger"\n[source]\nfile = "visits.csv"\n[unit]\nof = "row"\n'
+    text += f'[budget]\nepsilon = "20"\n[[analysts]]\nname = "Olga"\nlogin = {os.getuid()}\n'
+    text += '[listen]\nsocket = "v.sock"\n[[approval]]\nabove_epsilon = "1/4"\n'
+    (tmp_path / "visits.toml").write_text(text)
+    made = Kept.__new__(Kept)
+    made.owner = Declaration.read(tmp_path / "visits.toml").session()
+    made.gate = ApprovalGate(made.owner, (DEAR,), look=0.01)
+    made.keeper = Keeper(made.owner, tick=0, gate=made.gate)
+    yield str(tmp_path / "visits.toml"), made
+    made.keeper.close()
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    assert cli.main(["curator", "requests", *arguments]) == code
+    out, err = capsys.readouterr()
+    return err if code else out
+
+
+def test_the_command_line_lists_and_decides_and_the_order_goes_on(
+    declared: tuple[str, Kept], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, it = declared
+    assert run(capsys, file) == "nothing is waiting\n"
+    tickets = [it.place(it.order(X, dv.Dense("1"), key=name)) for name in "abc"]
+    listed = run(capsys, file)
+    assert "request 1 of Ana (births)" in listed
+    assert "1-differential privacy" in listed
+    assert [one["number"] for one in json.loads(run(capsys, file, "--json"))["waiting"]] == [1, 2, 3]
+    assert run(capsys, file, "approve", "1") == "request 1 of Ana is approved\n"
+    assert run(capsys, file, "refuse", "2", "--reason", "too dear") == "request 2 of Ana is refused\n"
+    assert run(capsys, file, "approve", "3", "--epsilon", "0.5") == "request 3 of Ana is approved at ε 0.5\n"
+    assert [ended(ticket).state for ticket in tickets] == ["done", "failed", "failed"]
+    assert "too dear" in tickets[1].standing.error["message"]  # type: ignore[index]
+    assert run(capsys, file) == "nothing is waiting\n"
+    assert [one.decision.person for one in it.owner.ledger.requests() if one.decision] == ["Olga"] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("approve",), "name the number"),
+        (("approve", "9"), "there is no request"),
+        (("approve", "9", "--epsilon", "1/2"), "a decision is about a request"),
+        (("approve", "1", "--epsilon", "2"), "no higher"),
+        (("refuse", "1", "--epsilon", "1/2"), "approved, not refused"),
+        (("refuse", "1", "--reason", ""), "reason"),
+        (("approve", "2"), "nobody decides a request of their own"),
+    ],
+)
+def test_what_the_command_line_refuses_changes_nothing(
+    declared: tuple[str, Kept], capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    file, it = declared
+    it.place(it.order(X, dv.Dense("1")))
+    it.place(it.order(X, dv.Dense("1")), Caller("Olga"))
+    head = it.owner.ledger.head()
+    assert said in run(capsys, file, *arguments, code=1)
+    assert it.owner.ledger.head() == head

@@ -68,6 +68,12 @@ class DecisionRequest:
         return dict(self.body.get("asked_by", {}))
 
     @property
+    def by(self) -> str:
+        """Who asks, in words: with project and proof where a curator authenticated them."""
+        more = ", ".join(said for part, said in sorted(self.asked_by.items()) if part != "name" and said)
+        return f"{self.person} ({more})" if more else self.person
+
+    @property
     def state(self) -> Literal["waiting", "approve", "refuse", "instead"]:
         """`waiting`, or the verdict."""
         return "waiting" if self.decision is None else self.decision.verdict
