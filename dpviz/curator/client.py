@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -311,23 +312,25 @@ class CuratedJob:
                 running.progress = Progress(standing.done, standing.of, running.progress.text)
             running.wait(WAITING.get(standing.state, standing.waiting))
 
-        standing = followed(self._connection, payment.order, follow, lambda: running.cancelling)
+        standing, content = followed(self._connection, payment.order, follow, lambda: running.cancelling)
         assert standing.entry is not None
         paid = PaymentOutcome(standing.entry, standing.use)
         ledger = payment.ledger
-        content = (
-            ledger.answer(standing.entry) if standing.use is None else ledger.use_answer(standing.entry, standing.use)
-        )
+        if content is None and standing.use is None:
+            content = ledger.answer(standing.entry)
+        elif content is None:
+            content = ledger.use_answer(standing.entry, standing.use)
         return read_back(content, paid, ledger, self._unit)
 
 
 def followed(
     connection: Connection, order: Order, follow: Callable[[Standing], None], cancelling: Callable[[], bool]
-) -> Standing:
-    """Send an order and follow it to its end. Raises what ended it, and LedgerAway where the curator is gone."""
+) -> tuple[Standing, bytes | None]:
+    """Send an order and follow it to its end, and give the answer where it comes with it. Raises what ended it, and LedgerAway where the curator is gone."""
     name, told = uuid.uuid4().hex, order.to_json()
     again = not told.get("retry", False)  # sent twice, it is charged once, unless a lost draw is to be paid again
-    standing = Standing.from_json(connection.post(f"/orders/{name}", told))
+    reply = connection.post(f"/orders/{name}", told)
+    standing = Standing.from_json(reply)
     said, heard = False, time.monotonic()
     while standing.state not in ("done", "failed"):
         follow(standing)
@@ -335,7 +338,8 @@ def followed(
             if cancelling() and not said:
                 connection.post(f"/orders/{name}/cancel")
                 said = True
-            standing = Standing.from_json(connection.get(f"/orders/{name}", seen=standing.version))
+            reply = connection.get(f"/orders/{name}", seen=standing.version)
+            standing = Standing.from_json(reply)
             heard = time.monotonic()
         except LedgerAway:
             if time.monotonic() - heard > LONGEST_SILENCE:
@@ -344,13 +348,14 @@ def followed(
             if unknown.value != UNKNOWN or not again:
                 raise
             again, said = False, False  # the curator began anew
-            standing = Standing.from_json(connection.post(f"/orders/{name}", told))
+            reply = connection.post(f"/orders/{name}", told)
+            standing = Standing.from_json(reply)
     if standing.error is not None:
         if standing.entry is not None:
             follow(standing)
         raise error_from(standing.error)
     follow(standing)
-    return standing
+    return standing, b64decode(reply["answer"]) if "answer" in reply else None
 
 
 class CuratedSubSession(SubSession):
@@ -485,7 +490,7 @@ class CuratedSession(Session):
 
         def work() -> Entry:
             errand.charging()
-            standing = followed(self._connection, order, lambda _: None, lambda: errand.cancelling)
+            standing, _ = followed(self._connection, order, lambda _: None, lambda: errand.cancelling)
             assert standing.entry is not None
             return self._ledger.entry(standing.entry)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dpviz.boundary import protect_module
-from dpviz.curator.tickets import Clock, Line, Ticket, draw
-from dpviz.curator.wire import PublicFacts, record_json
+from dpviz.curator.tickets import Clock, Line, Ticket, draw, serve
+from dpviz.curator.wire import PublicFacts, Standing, record_json
 from dpviz.errors import DpvizError, Forbidden, ParameterError
 from dpviz.model.ways import Way, Ways
 from dpviz.privacy.guarantee import Guarantee
@@ -24,6 +24,9 @@ from dpviz.session.session import Session
 
 if TYPE_CHECKING:
     from dpviz.curator.approvals import ApprovalGate
+
+SHORT_ANSWER: Final = 1 << 16
+"""Bytes of an answer that goes with the standing of its order; a longer one is asked for by itself."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Keeper:
             gate.begin(self.line.put)
         self._sessions: dict[Caller, Session] = {}
         self._lock = threading.Lock()
+        self.closing = False
 
     # ------------------------------------------------------------ what a caller may know
 
@@ -143,7 +147,10 @@ class Keeper:
     def _admit(self, ticket: Ticket, checked: Checked, caller: Caller) -> None:
         try:
             ticket.work = checked.work
-            held = self.gate is not None and not checked.answered() and self.gate.hold(checked, caller, ticket)
+            if checked.answered():  # it is free, and waits for nobody
+                serve(ticket)
+                return
+            held = self.gate is not None and self.gate.hold(checked, caller, ticket)
         except DpvizError as refused:
             ticket.fail(refused)
             return
@@ -189,6 +196,24 @@ class Keeper:
         if found is None or session.ledger.entry(number).person != caller.name:
             raise ParameterError.of(number, "a caller closes sub-sessions of their own", "see session.sub_sessions")
         found.close()
+
+    def short_answer(self, standing: Standing) -> bytes | None:
+        """The stored answer of an order that is done, where it is short enough to go with its standing."""
+        if standing.entry is None:
+            return None
+        ledger = self.session.ledger
+        if standing.use is not None:
+            content = ledger.use_answer(standing.entry, standing.use)
+        elif ledger.entry(standing.entry).status == "done":
+            content = ledger.answer(standing.entry)
+        else:  # the opening of a sub-session
+            return None
+        return content if len(content) <= SHORT_ANSWER else None
+
+    def let_go(self) -> None:
+        """Hold no question open any more: the service is ending. May be called by a signal's handler."""
+        self.closing = True
+        self.line.tell_all()
 
     def close(self) -> None:
         """Take no more orders, and cancel those on their way."""

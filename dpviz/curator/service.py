@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from base64 import b64encode
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Protocol
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
@@ -17,12 +18,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Scope_
 
 from dpviz.boundary import protect_module
 from dpviz.curator.keeper import Keeper, allowed
 from dpviz.curator.owner import add_owner_page
 from dpviz.curator.tickets import Ticket
-from dpviz.curator.wire import LONGEST_MESSAGE, PROTOCOL, error_json, raise_json
+from dpviz.curator.wire import LONGEST_MESSAGE, PROTOCOL, Standing, error_json, raise_json
 from dpviz.errors import (
     BudgetExceeded,
     DpvizError,
@@ -43,6 +46,9 @@ PEER: Final = "dpviz.peer"
 
 PATIENCE: Final = 10.0
 """Seconds within which a whole message must have come, and for which a question how an order stands is held open."""
+
+LEAST_WAIT: Final = 0.02
+"""Seconds between two looks at an order that is being drawn, where there are no ticks."""
 
 MOST_ENTRIES: Final = 10_000
 """The most entries in one reply."""
@@ -190,12 +196,39 @@ def _refusals(app: FastAPI) -> None:
         reply.status_code = error.status_code
         return reply
 
-    @app.middleware("http")
-    async def withheld(request: Request, call: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Withhold an error that no handler knows, for it may hold data, and let no cache keep a reply."""
+    app.add_middleware(Withheld)
+
+
+class Withheld:
+    """Withhold an error that no handler knows, for it may hold data, and let no cache keep a reply.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The application inside.
+    """
+
+    HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope_, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        begun = False
+
+        async def headed(sent: Message) -> None:
+            nonlocal begun
+            if sent["type"] == "http.response.start":
+                begun = True
+                sent["headers"] = [*sent.get("headers", ()), *self.HEADERS]
+            await send(sent)
+
         try:
-            reply = await call(request)
+            await self._app(scope, receive, headed)
         except Exception:
+            if begun:
+                return
             reply = refusal(
                 ReleaseFailed.of(
                     "another error",
@@ -204,9 +237,7 @@ def _refusals(app: FastAPI) -> None:
                 )
             )
             reply.status_code = 500
-        reply.headers["Cache-Control"] = "no-store"
-        reply.headers["X-Content-Type-Options"] = "nosniff"
-        return reply
+            await reply(scope, receive, headed)
 
 
 async def caller_of(request: Request) -> Caller:
@@ -366,7 +397,7 @@ def _ordering(app: FastAPI, keeper: Keeper) -> None:
         """Place an order under a name of the caller's making. Sent twice under one name, it is one order."""
         told = await message(request)
         ticket = await run_in_threadpool(lambda: keeper.place(name, order_from(told), caller))
-        return ticket.standing.to_json()
+        return await _told(keeper, ticket.standing)
 
     @app.get("/orders/{name}")
     async def standing(caller: Asker, name: str, seen: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
@@ -381,13 +412,37 @@ def _ordering(app: FastAPI, keeper: Keeper) -> None:
 
 
 async def _news(keeper: Keeper, ticket: Ticket, seen: int) -> dict[str, Any]:
-    """The standing of a ticket at a tick, once it is another than the one seen; after a while, whatever it is."""
-    begun = time.monotonic()
-    while True:
-        await asyncio.sleep(keeper.clock.until_next())
-        found = ticket.standing
-        if found.version != seen or time.monotonic() - begun > PATIENCE:
-            return found.to_json()
+    """The standing of a ticket at a tick, once it is another than the one seen; after a while, whatever it is.
+
+    An outcome is told at once: it was written at a tick, so the time of its reply depends on its public size alone.
+    """
+    begun, changed, loop = time.monotonic(), asyncio.Event(), asyncio.get_running_loop()
+    with ticket.heard(lambda: loop.call_soon_threadsafe(changed.set)):
+        while True:
+            told = ticket.ended
+            if not told:
+                told = await _tick_or(changed, max(keeper.clock.until_next(), LEAST_WAIT))
+            found = ticket.standing
+            over = keeper.closing or time.monotonic() - begun > PATIENCE
+            if over or (told and found.version != seen):
+                return await _told(keeper, found)
+
+
+async def _told(keeper: Keeper, found: Standing) -> dict[str, Any]:
+    """The standing as a reply: with the answer, where there is one that is short."""
+    answer = await run_in_threadpool(keeper.short_answer, found) if found.state == "done" else None
+    return found.to_json() if answer is None else {**found.to_json(), "answer": b64encode(answer).decode()}
+
+
+async def _tick_or(changed: asyncio.Event, seconds: float) -> bool:
+    """Whether so many seconds went by before a change; then they ended at a tick."""
+    try:
+        async with asyncio.timeout(seconds):
+            await changed.wait()
+    except TimeoutError:
+        return True
+    changed.clear()
+    return False
 
 
 def _stored(content: bytes) -> Response:

@@ -120,6 +120,11 @@ class HttpServer(uvicorn.Server):
         super().__init__(config)
         self._told = started
 
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """End at a signal. Questions that are held open are answered first."""
+        self.config.loaded_app.app.state.keeper.let_go()
+        super().handle_exit(sig, frame)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -25,17 +26,16 @@ KEPT: Final = 600.0
 
 
 class Clock:
-    """The ticks: moments at whole multiples of a length of time since the clock was started."""
+    """The ticks: moments at whole multiples of a length of time since the machine was started."""
 
     def __init__(self, tick: float) -> None:
         self.tick = tick
-        self._start = time.monotonic()
 
     def until_next(self) -> float:
         """Seconds until the next tick."""
         if not self.tick:
             return 0.0
-        return self.tick - (time.monotonic() - self._start) % self.tick
+        return self.tick - time.monotonic() % self.tick
 
     def wait(self) -> None:
         """Wait for the next tick."""
@@ -64,6 +64,7 @@ class Ticket:
     ended_at: float | None = None
     _standing: Standing = field(default_factory=lambda: Standing(1, "queued"))
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _listeners: list[Callable[[], object]] = field(default_factory=list)
 
     @property
     def standing(self) -> Standing:
@@ -83,6 +84,23 @@ class Ticket:
             self._standing = replace(self._standing, version=self._standing.version + 1, **changed)  # type: ignore[arg-type]
             if self._standing.state in ENDED:
                 self.ended_at, self.work, self.running = time.monotonic(), None, None
+        self.tell()
+
+    def tell(self) -> None:
+        """Call those who listen."""
+        for listener in list(self._listeners):
+            listener()
+
+    @contextmanager
+    def heard(self, listener: Callable[[], object]) -> Iterator[None]:
+        """Call this after every change, while the block runs."""
+        with self._lock:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._listeners.remove(listener)
 
     def fail(self, error: DpvizError) -> None:
         """End it without an answer."""
@@ -182,6 +200,11 @@ class Line:
     def waiting_for_approval(self) -> list[Ticket]:
         """The tickets that wait for a decision of the owner."""
         return [ticket for ticket in list(self._tickets.values()) if ticket.standing.state == "approval"]
+
+    def tell_all(self) -> None:
+        """Call all who listen to a ticket."""
+        for ticket in list(self._tickets.values()):
+            ticket.tell()
 
     def put(self, ticket: Ticket) -> None:
         """Draw for this ticket when its turn comes."""

@@ -125,7 +125,7 @@ class Standing:
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Standing:
         """The standing in a message."""
-        return cls(**told)
+        return cls(**{name: told[name] for name in cls.__slots__})
 
 
 # ---------------------------------------------------------------- the ledger's records
