@@ -318,15 +318,19 @@ class CuratedJob:
         ledger = payment.ledger
         if content is None and standing.use is None:
             content = ledger.answer(standing.entry)
-        elif content is None:
+        elif content is None and standing.use is not None:
             content = ledger.use_answer(standing.entry, standing.use)
+        assert content is not None
         return read_back(content, paid, ledger, self._unit)
 
 
 def followed(
     connection: Connection, order: Order, follow: Callable[[Standing], None], cancelling: Callable[[], bool]
 ) -> tuple[Standing, bytes | None]:
-    """Send an order and follow it to its end, and give the answer where it comes with it. Raises what ended it, and LedgerAway where the curator is gone."""
+    """Send an order and follow it to its end, and give the answer where it comes with it.
+
+    Raises what ended it, and LedgerAway where the curator is gone.
+    """
     name, told = uuid.uuid4().hex, order.to_json()
     again = not told.get("retry", False)  # sent twice, it is charged once, unless a lost draw is to be paid again
     reply = connection.post(f"/orders/{name}", told)

@@ -116,13 +116,13 @@ def _answers(path: Path) -> bool:
 class HttpServer(uvicorn.Server):
     """A server that says when it listens, and leaves no socket behind."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, started: Callable[[], object], ending: Callable[[], object]) -> None:
         super().__init__(config)
-        self._told = started
+        self._told, self._ending = started, ending
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """End at a signal. Questions that are held open are answered first."""
-        self.config.loaded_app.app.state.keeper.let_go()
+        self._ending()
         super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -160,7 +160,7 @@ def run(app: FastAPI, places: Sequence[ServedSocket], started: Callable[[], obje
         if not left:
             started()
 
-    servers = [HttpServer(_config(app, place), up) for place in places]
+    servers = [HttpServer(_config(app, place), up, app.state.keeper.let_go) for place in places]
     beside = [
         (partial(server.run, [place.opened]), f"dpviz-curator-{number}")
         for number, (server, place) in enumerate(zip(servers, places, strict=True))
