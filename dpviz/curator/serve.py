@@ -96,7 +96,16 @@ def serve(declaration: Declaration, started: Callable[[list[str]], object] | Non
         If the data or the ledger cannot be opened.
     """
     serving, service = _programs()
-    os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
+    before = os.umask(0o077)  # a new ledger, and all that is written beside it, is its owner's alone
+    try:
+        _served(declaration, serving, service, started)
+    finally:
+        os.umask(before)
+
+
+def _served(
+    declaration: Declaration, serving: Any, service: Any, started: Callable[[list[str]], object] | None
+) -> None:
     check_files(declaration)
     authority = hub.HubCallers(declaration) if declaration.listening.hub else DeclaredCallers(declaration)
     places = _places(declaration.listening, serving)

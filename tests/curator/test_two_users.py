@@ -137,6 +137,7 @@ if os.getuid() == 0:
             pass
         found = {path.name: opened_by_other(path) for path in (place / "kept").iterdir()}
         (place / "kept" / "open").write_text("")
+        (place / "kept" / "open").chmod(0o644)
         assert opened_by_other(place / "kept" / "open") == 0
         assert {name: found[name] for name in ("visits.csv", "visits.ledger", "visits.ledger-lock")} == {
             "visits.csv": 7,
