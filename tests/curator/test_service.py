@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import random
 import socket
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import httpx
 import pytest
 
 import dpviz as dv
+from dpviz.curator.declaration import digest_of
 from dpviz.curator.wire import LONGEST_MESSAGE
 from dpviz.errors import BudgetExceeded, Forbidden, LedgerAway, ParameterError, ReleaseLost
 from dpviz.session.ledger import Ledger
@@ -289,8 +291,6 @@ def test_a_user_who_is_not_declared_is_told_so_and_nothing_else(tmp_path: Path) 
 
 
 def test_a_right_that_was_not_given_is_refused(tmp_path: Path) -> None:
-    import os
-
     reader = f'[[analysts]]\nname = "ana"\nlogin = {os.getuid()}\nscopes = ["plan"]\n'
     with Served(tmp_path, analysts=reader) as made:
         session = dv.connect(made.address)
@@ -358,3 +358,32 @@ def test_an_address_that_is_none_is_refused_before_anything_is_sent() -> None:
         with pytest.raises(ParameterError) as refused:
             dv.connect(address, token="secret")  # type: ignore[arg-type]
         assert "secret" not in str(refused.value) and "word" not in str(refused.value)
+
+
+def test_others_are_named_to_those_alone_who_audit(tmp_path: Path) -> None:
+    token, auditor = "a" * 43, "b" * 43
+    analysts = f"""
+[[analysts]]
+name = "ana"
+tokens = ["{digest_of(token)}"]
+
+[[analysts]]
+name = "ben"
+tokens = ["{digest_of(auditor)}"]
+scopes = ["plan", "audit"]
+
+[[analysts]]
+name = "cleo"
+login = {os.getuid()}
+"""
+    with Served(tmp_path, analysts=analysts) as made:
+        number = released(dv.connect(made.address, token=token)).number
+        mine, theirs, audited = (
+            dv.connect(made.address, token=token), dv.connect(made.address), dv.connect(made.address, token=auditor)
+        )  # fmt: skip
+        assert [one.ledger.entry(number).person for one in (mine, theirs, audited)] == ["ana", "", "ana"]
+        assert [bool(one.ledger.entry(number).asked_by) for one in (mine, theirs, audited)] == [True, False, True]
+        assert theirs.releases[number] == mine.releases[number]
+    for secret in (token, auditor):
+        assert secret not in made.log
+        assert all(secret.encode() not in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
