@@ -15,6 +15,7 @@ import dpviz as dv
 from dpviz.errors import Forbidden
 from dpviz.session.running import Running
 from tests.browser.axe import violations
+from tests.browser.lab import Lab, Notebook
 from tests.curator.served import Served
 from tests.patience import until
 from tests.ports import own_port
@@ -162,3 +163,27 @@ def test_the_page_can_be_read_by_everybody(curator: Served, page: Page, scheme: 
     assert fits(page)
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("Your token")).to_be_visible()
+
+
+BENCH = """
+import dpviz as dv
+session = dv.connect("{address}")
+dv.Workbench(session, dv.Domain.integers(0, 9, column="age"), mechanism=dv.Dense("1/2"))
+"""
+
+
+def test_the_workbench_of_an_analyst_waits_for_approval_and_goes_on(
+    lab: Lab, browser: Browser, curator: Served, page: Page
+) -> None:
+    lab.write("approved/approved.ipynb", BENCH.format(address=curator.address))
+    with Notebook.open(lab, browser, "approved/approved.ipynb", viewport={"width": 1280, "height": 1500}) as it:
+        it.run_all()
+        it.button("Release").filter(has_text="pay ε 0.5").click()
+        expect(it.region("Release")).to_contain_text("Waiting for approval by the owner of the data.")
+        expect(it.region("Budget")).to_contain_text("left 20 of 20")
+        sign_in(page)
+        page.get_by_label("Approve as asked").check()
+        page.get_by_role("button", name="Decide request 1").click()
+        expect(page.get_by_role("status")).to_have_text("Request 1 was approved.")
+        expect(it.region("Budget")).to_contain_text("left 19.5 of 20")
+        expect(it.page.locator(".dp-result").first).to_contain_text("paid ε 0.5")
