@@ -14,13 +14,13 @@ from urllib.parse import urljoin
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 import dpviz as dv
 from dpviz import cli
 from dpviz.curator import owner, pages
 from dpviz.curator.approvals import ApprovalGate
 from dpviz.curator.declaration import ApprovalRule, Declaration
+from dpviz.curator.hub import UnderPrefix
 from dpviz.curator.keeper import Keeper
 from dpviz.curator.service import make_app
 from dpviz.session.callers import Caller
@@ -45,7 +45,7 @@ class Authority:
 class Client:
     """Sends requests to an application in this process, and keeps its cookies."""
 
-    def __init__(self, app: FastAPI, base: str = ORIGIN) -> None:
+    def __init__(self, app: Any, base: str = ORIGIN) -> None:
         self.app = app
         self._client = httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=base)
         self.cookies = self._client.cookies
@@ -298,6 +298,20 @@ def test_texts_of_others_are_escaped(tmp_path: Path) -> None:
         assert "<b>no" not in page.text
     finally:
         page.it.keeper.close()
+
+
+def test_the_page_works_under_the_prefix_of_a_proxy(page: Page) -> None:
+    page.client = Client(UnderPrefix(page.client.app, "/services/visits"))
+    page.reply = page.client.get("/services/visits/owner")
+    page.it.place(page.it.order(X, dv.Dense("1")))
+    page.sign_in("nobody's")
+    page.sign_in()
+    assert page.send("requests/1", verdict="perhaps").status_code == 409
+    page.send("requests/1", verdict="refuse")
+    assert "Request 1 was refused." in page.text
+    assert str(page.reply.url) == f"{ORIGIN}/services/visits/owner?decided=1"
+    page.send("sign-out")
+    assert "Your token" in page.text
 
 
 def test_a_service_without_rules_has_no_page(tmp_path: Path) -> None:

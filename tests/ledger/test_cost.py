@@ -13,6 +13,7 @@ import pytest
 
 from dpviz.errors import LedgerCorrupt, LedgerReadOnly
 from dpviz.session.ledger import Ledger, sqlite
+from dpviz.session.ledger.spending import Spending
 from tests.ledger.server import ANALYST, Server
 from tests.ledger.test_uses import ASKS, FIRST, less
 from tests.ledger.tools import BODY, admit, edit, key, opened, spend, sql
@@ -55,13 +56,20 @@ def asked_of(server: Server) -> Statements:
     return during
 
 
+def within(spending: Spending, *_: object) -> None:
+    """A cap, which costs no question to the database however much was charged before."""
+    assert set(spending.of("name", "Ana")) <= {"spent"}
+
+
 def acts(ledger: Ledger) -> dict[str, Callable[[int], object]]:
     """A charge, its outcome, a use and its outcome; each for one round."""
     spend(ledger, "a")
     opens = ledger.charge(key("tape"), BODY, admit, opens=FIRST).number
+    capped = ledger.for_caller({"name": "Ana", "project": "births", "proof": ""}, within)
     return {
         "charge": lambda turn: ledger.charge(key(turn), BODY, admit),
         "finish": lambda turn: ledger.finish(opens + 1 + turn, b"an answer"),
+        "capped": lambda turn: capped.charge(key(f"Ana's {turn}"), BODY, admit),
         "reserve": lambda turn: ledger.reserve(opens, key(turn), ASKS, less(2)),
         "settle": lambda turn: ledger.settle(opens, 1 + turn, b"an answer", less(-1)),
     }
@@ -91,7 +99,7 @@ def test_a_server_is_asked_six_times_for_a_charge_and_seven_times_for_a_use(serv
     finally:
         with server.connect() as connection:
             connection.execute(f"ALTER ROLE {ANALYST} RESET log_statement")
-    assert heard == {"charge": [6] * 8, "finish": [6] * 8, "reserve": [7] * 8, "settle": [7] * 8}
+    assert heard == {"charge": [6] * 8, "finish": [6] * 8, "capped": [6] * 8, "reserve": [7] * 8, "settle": [7] * 8}
 
 
 ALTERED = """
