@@ -27,6 +27,7 @@ from dpviz.session.ledger.chain import REQUESTING
 from dpviz.session.orders import AskOrder, OpenOrder, Order, ReleaseOrder
 from dpviz.session.session import Session
 from dpviz.session.sub_session import opening_key
+from tests.curator.served import Served
 from tests.patience import until
 
 X = dv.Domain.integers(0, 3, column="x")
@@ -414,3 +415,35 @@ def test_the_command_line_shows_requests_and_decisions(kept: Any, capsys: Any) -
         (1, "Ana", "refuse"),
         (2, "Ana", None),
     ]
+
+
+# ---------------------------------------------------------------- killed while an order waits
+
+
+WAITS = '\n[[approval]]\nabove_epsilon = "1/4"\n'
+AGES = dv.Domain.integers(0, 9, column="age")
+
+
+@pytest.mark.parametrize("verdict", ["approve", "refuse"])
+def test_a_curator_killed_while_an_order_waits_loses_nothing_and_charges_once(tmp_path: Path, verdict: Any) -> None:
+    """The decision is made while no curator is there; the analyst's call, which waited all the time, goes on by it."""
+    tmp_path.chmod(0o700)
+    with Served(tmp_path, more=WAITS) as served:
+        session = dv.connect(served.address)
+        waits = session.release_async(AGES, dv.Dense("1/2"))
+        until(lambda: "waiting for approval" in waits.waiting)
+        served.kill()
+        other = Declaration.read(tmp_path / "visits.toml").session(existing=True)
+        (found,) = Approvals(other).waiting()
+        Approvals(other).decide(found.number, OLGA, verdict, "we shall see")
+        served.start()
+        if verdict == "approve":
+            release = waits.result(90)
+            assert [entry.number for entry in session.ledger.entries()] == [release.number] == [1]
+            assert session.release(AGES, dv.Dense("1/2")) == release
+        else:
+            with pytest.raises(Forbidden, match="we shall see"):
+                waits.result(90)
+            assert session.ledger.entries() == []
+        assert len(other.ledger.requests()) == 1
+        session.ledger.detach()
