@@ -153,7 +153,7 @@ def _warnings(declaration: Declaration) -> Iterator[str]:
 
 
 def check_files(declaration: Declaration) -> None:
-    """Refuse data and ledgers that every user of this machine can read or write: then a curator would keep nothing.
+    """Refuse data, a ledger or a key of TLS that every user of this machine can read: then nothing would be kept.
 
     Parameters
     ----------
@@ -166,13 +166,16 @@ def check_files(declaration: Declaration) -> None:
         If a file is open to users who are neither its owner nor of its group.
     """
     data = None if declaration.data.url else declaration.data.place
-    for place in (data, declaration.ledger):
-        path = "" if place is None else place.take()
-        if path and "://" not in path and _allows(Path(path), stat.S_IROTH | stat.S_IWOTH):
+    places = [place.take() for place in (data, declaration.ledger) if place is not None]
+    files = [Path(place) for place in places if "://" not in place]
+    if declaration.listening.key is not None:
+        files.append(declaration.listening.key)
+    for path in files:
+        if _allows(path, stat.S_IROTH | stat.S_IWOTH):
             raise ParameterError.of(
-                Path(path).name,
+                path.name,
                 "a curator keeps files that other users of this machine cannot read or write",
-                f"chmod -R o-rwx {shlex.quote(Path(path).name)}, and see that analysts are not in its group",
+                f"chmod -R o-rwx {shlex.quote(path.name)}, and see that analysts are not in its group",
             )
 
 

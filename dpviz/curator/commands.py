@@ -46,7 +46,10 @@ def add_commands(commands: Any) -> None:
     importing.add_argument("--table", metavar="NAME", help="the table, data set or record set, where there are several")
     importing.add_argument("--data", metavar="FILE", default="", help="the file of the data, where none is named")
     importing.add_argument(
-        "--without", metavar="FIELDS", default="", help="fields to leave out, with commas between them"
+        "--without",
+        metavar="FIELDS",
+        default="",
+        help="fields to leave out, by name or place, with commas between",
     )
 
 

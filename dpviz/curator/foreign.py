@@ -37,7 +37,7 @@ class Metadata:
     columns  by name the fields of each column
     notes    fields that are left aside, in words
     refused  fields that cannot be kept
-    without  the names of fields that a person leaves out
+    without  fields that a person leaves out: by name wherever they stand, or by their places
     """
 
     dataset: str
@@ -48,9 +48,18 @@ class Metadata:
     notes: list[str] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
+    def kept(self, where: str, given: Mapping[str, Node]) -> dict[str, Node]:
+        """The fields that a person does not leave out."""
+        left = [name for name in given if self._is_out(where, name)]
+        self.notes += [f"{where}{name}: left out" for name in left]
+        return {name: value for name, value in given.items() if name not in left}
+
+    def _is_out(self, where: str, name: str) -> bool:
+        return name in self.without or f"{where}{name}" in self.without
+
     def refuse(self, where: str, name: str, why: str) -> None:
         """Note a field that cannot be kept, unless it is left out knowingly."""
-        if name in self.without:
+        if self._is_out(where, name):
             self.notes.append(f"{where}{name}: left out")
         else:
             self.refused.append((f"{where}{name}", why))
@@ -59,7 +68,7 @@ class Metadata:
         """Raise SchemaError where a field was refused."""
         if not self.refused:
             return
-        names = list(dict.fromkeys(place.rpartition(".")[2] for place, _ in self.refused))
+        names = list(dict.fromkeys(place for place, _ in self.refused))
         told = "; ".join(f"{place}, which {why}" for place, why in self.refused[:8])
         more = f"; {len(self.refused) - 8} more" if len(self.refused) > 8 else ""
         raise SchemaError(

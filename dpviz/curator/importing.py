@@ -25,7 +25,7 @@ def declaration_from(
     table : str, optional
         The table, data set or record set, where there are several.
     without : list of str
-        Names of fields to leave out, of those that cannot be kept.
+        Fields to leave out: by name wherever they stand, or by place, such as "columns.age.nullable".
     data : str, optional
         The path of the data, in place of the one that the metadata name.
 

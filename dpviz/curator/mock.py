@@ -37,6 +37,7 @@ MOST_PER_USER: Final = 5
 """Rows of one user, where the unit has no lower limit."""
 BESIDE: Final = 0.1
 """The share of rows in the bins for what lies below, above or elsewhere, and for missing values."""
+BINS_BESIDE: Final = ("underflow", "overflow", "other", "missing", "malformed")
 BEYOND: Final = 10
 """Numbers beyond the declared ones are nearer than this."""
 WITHOUT_BINS: Final = 100
@@ -87,7 +88,18 @@ def mock(charter: Charter, bins: Mapping[str, Domain], rows: int = 1000, seed: i
     frame = pd.DataFrame(made)
     name = charter.dataset if charter.dataset.endswith(MADE_UP) else f"{charter.dataset} {MADE_UP}"
     frame.attrs["dpviz"] = {"dataset": name, "made_up": True}
+    if written := {name: _kind(bins[name]) for name in made if _is_text(bins.get(name))}:
+        frame.attrs["dpviz"]["schema"] = written
     return frame
+
+
+def _is_text(domain: Domain | None) -> bool:
+    """Whether values are written as texts, for one that is malformed could be nothing else."""
+    return bool(getattr(domain, "malformed", False))
+
+
+def _kind(domain: Domain) -> str:
+    return "date" if isinstance(domain, TimeDomain) else "number"
 
 
 def _users(column: Column, unit: Unit, drawn: Uniform, order: Uniform) -> Any:
@@ -110,7 +122,7 @@ def _without_bins(column: Column, drawn: Uniform) -> Any:
 def _in_bins(domain: Domain, column: Column, where: Uniform, within: Uniform) -> Any:
     """Values in the bins of a domain; those beside its inner bins rarely."""
     values = VALUES[type(domain)](domain, where, within)
-    beside = [name for name in ("underflow", "overflow", "other", "missing") if getattr(domain, name, False)]
+    beside = [name for name in BINS_BESIDE if getattr(domain, name, False)]
     kept = where >= BESIDE if beside else np.full(len(where), True)
     which = np.minimum((where / BESIDE * len(beside)).astype(np.int64), len(beside) - 1)
     made = list(values)
@@ -121,6 +133,8 @@ def _in_bins(domain: Domain, column: Column, where: Uniform, within: Uniform) ->
 
 def _typed(made: list[Any], domain: Domain, column: Column) -> Any:
     """The values in the type of the column: a label that is a number is one in a column of numbers."""
+    if _is_text(domain):
+        return [None if one is None else str(one).replace("T", " ") for one in made]
     if isinstance(domain, TimeDomain):
         return np.array(made, dtype="datetime64[us]")
     if isinstance(domain, CategoryDomain) and column.kind != "number":
@@ -134,6 +148,8 @@ def _beside(domain: Domain, column: Column, name: str, drawn: float) -> Any:
     step = 1 + int(drawn * BEYOND)
     if name == "missing":
         return None
+    if name == "malformed":
+        return "made up"
     if isinstance(domain, CategoryDomain):
         return (
             -step if all(label.lstrip("-").replace(".", "", 1).isdigit() for label in domain.labels[:1]) else "made up"

@@ -97,7 +97,7 @@ def _tables(tree: dict[str, Node], path: tuple[str, ...], deep: int) -> list[tup
 def of_table(tree: dict[str, Node], dataset: str, without: Collection[str]) -> Metadata:
     """The options of a table, and its columns below `columns`."""
     made = Metadata(dataset, without)
-    options = {name: value for name, value in tree.items() if name != "columns"}
+    options = made.kept("", {name: value for name, value in tree.items() if name != "columns"})
     columns = mapping(tree.get("columns", {}), "columns")
     for name, (same, why) in SAME.items():
         if name in options and flag(options[name], name) is not same:
@@ -108,7 +108,7 @@ def of_table(tree: dict[str, Node], dataset: str, without: Collection[str]) -> M
         made.notes.append("rows: nothing here rests on the number of rows")
     users = []
     for name, given in columns.items():
-        parts = mapping(given, f"column {as_name(name)}")
+        parts = made.kept(f"columns.{name}.", mapping(given, f"column {as_name(name)}"))
         if "private_id" in parts and flag(parts["private_id"], "private_id"):
             users.append(name)
         _column(made, name, parts, is_user=name in users)
@@ -165,8 +165,8 @@ def _column(made: Metadata, name: str, parts: dict[str, Node], *, is_user: bool)
         labels = [text_of(one, f"{where}categories") for one in listed(parts["categories"])]
         if "cardinality" in parts and number(parts["cardinality"], f"{where}cardinality") != len(labels):
             made.refuse(where, "cardinality", "is not the number of categories")
-        if bounds:
-            made.refuse(where, bounds[0], "bounds values that categories list")
+        for one in bounds:
+            made.refuse(where, one, "bounds values that categories list")
         made.bins(name, "categories", labels=labels, **({"missing": True} if nullable else {}))
     elif "cardinality" in parts:
         made.refuse(where, "cardinality", "counts keys that are not listed")
@@ -180,8 +180,9 @@ def _column(made: Metadata, name: str, parts: dict[str, Node], *, is_user: bool)
         end = (last + timedelta(days=1)).isoformat()
         flags = {"underflow": True, "overflow": True, **({"missing": True} if nullable else {})}
         made.bins(name, "times", start=first.isoformat(), end=end, by="day", **flags)
-    elif bounds:
-        made.refuse(where, bounds[0], "bounds values that are no numbers and no dates")
+    else:
+        for one in bounds:
+            made.refuse(where, one, "bounds values that are no numbers and no dates")
 
 
 def _day(tree: Node, what: str) -> date:

@@ -57,7 +57,8 @@ def as_source(
     if sources.is_frame(held):
         from dpviz.engines.pandas_source import PandasSource
 
-        return PandasSource(held, name=sources.called(held) if name is None else name, schema=schema)
+        own = sources.called(held) if name is None else name
+        return PandasSource(held, name=own, schema=sources.declared_with(held) if schema is None else schema)
     for known, opener in OPENERS:
         if known(held):
             return opener(held, name=name, schema=schema)

@@ -410,6 +410,17 @@ def called(held: Hidden[Any]) -> str:
     return name if isinstance(name, str) and name else UNNAMED
 
 
+def declared_with(held: Hidden[Any]) -> dict[str, str] | None:
+    """The kinds that a frame brings along for columns that it has: made-up rows are read as those that they stand
+    for."""
+    frame = held.take()
+    brought = frame.attrs.get("dpviz")
+    kinds = brought.get("schema") if isinstance(brought, dict) else None
+    if not isinstance(kinds, dict):
+        return None
+    return {name: kind for name, kind in kinds.items() if name in frame.columns} or None
+
+
 def _installed() -> None:
     """Refuse where Ibis is not installed."""
     if importlib.util.find_spec("ibis") is None:

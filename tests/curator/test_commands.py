@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -17,8 +19,10 @@ import pytest
 import dpviz as dv
 from dpviz import cli
 from dpviz.curator.declaration import Declaration
+from dpviz.errors import Forbidden, LedgerAway
 from tests.curator.test_declaration import TOKEN, WHOLE, declared
 from tests.curator.test_importing import SMARTNOISE
+from tests.ports import own_port
 
 ROOT = Path(dv.__file__).parents[1]
 
@@ -169,28 +173,68 @@ def test_a_file_that_is_not_there_is_refused(command: str, tmp_path: Path, capsy
     assert "needs a file that can be read" in said(capsys, command, name, *more, code=1)
 
 
+def certificate(folder: Path) -> None:
+    """A certificate of this machine's own name, and its key."""
+    named = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-keyout", folder / "key.pem", "-out", folder / "cert.pem", *named]  # fmt: skip
+    subprocess.run(made, check=True, capture_output=True)
+    (folder / "key.pem").chmod(0o600)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A curator as an owner starts it, with the line that it prints. It is ended whatever happens."""
+    command = [sys.executable, "-c", "from dpviz.cli import main; raise SystemExit(main())", "curator", "serve"]
+    process = subprocess.Popen(
+        [*command, str(folder / "visits.toml")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    with process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            first = process.stdout.readline()
+            assert first, process.stderr.read()
+            yield process, first
+        finally:
+            process.kill()
+
+
+def test_a_curator_is_reached_by_tls_with_a_token_and_by_nobody_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificate(tmp_path)
+    port = own_port()
+    tls = f'host = "127.0.0.1"\nport = {port}\ncertificate = "cert.pem"\nkey = "key.pem"\n'
+    declared(tmp_path, WHOLE.replace('host = "localhost"\nport = 8443\nhub = true\n', tls))
+    (tmp_path / "key.pem").chmod(0o604)
+    assert "key.pem" in said(capsys, "check", str(tmp_path / "visits.toml"), code=1)
+    (tmp_path / "key.pem").chmod(0o600)
+    address = f"https://127.0.0.1:{port}"
+    with serving(tmp_path) as (_, first):
+        assert address in first
+        session = dv.connect(address, token=TOKEN, certificate=tmp_path / "cert.pem")
+        assert session.release(session.domains["visits"], dv.Dense(epsilon="0.02")).number == 1
+        for token in (None, TOKEN[:-1]):
+            with pytest.raises(Forbidden):
+                dv.connect(address, token=token, certificate=tmp_path / "cert.pem")
+        with pytest.raises(LedgerAway):
+            dv.connect(address, token=TOKEN)  # nothing is sent to a machine that proves nothing
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_curator_serves_until_a_signal_ends_it_and_logs_no_secret(number: signal.Signals, tmp_path: Path) -> None:
     text = WHOLE.replace('host = "localhost"\nport = 8443\nhub = true\n', "").replace(
         'epsilon = "0.1"', 'epsilon = "1"'
     )
     declared(tmp_path, text)
-    command = [sys.executable, "-c", "from dpviz.cli import main; raise SystemExit(main())", "curator", "serve"]
-    with subprocess.Popen(
-        [*command, str(tmp_path / "visits.toml")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:  # fmt: skip
-        assert process.stdout is not None and process.stderr is not None
-        first = process.stdout.readline()
-        assert first == f"visits is served at unix:{tmp_path}/visits.sock\n", process.stderr.read()
+    with serving(tmp_path) as (process, first):
+        assert first == f"visits is served at unix:{tmp_path}/visits.sock\n"
         session = dv.connect(f"unix:{tmp_path}/visits.sock")
         by_token = dv.connect(f"unix:{tmp_path}/visits.sock", token=TOKEN)
         bins = session.domains["visits"]
-        assert (
-            session.release(bins, dv.Dense(epsilon="0.2")).number
-            == by_token.release(bins, dv.Dense(epsilon="0.2")).number
-        )
+        numbers = [one.release(bins, dv.Dense(epsilon="0.2")).number for one in (session, by_token)]
+        assert numbers == [1, 1]  # one analyst, however they prove it
         process.send_signal(number)
         out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "visits is served no longer\n", "")
-    assert TOKEN not in err and "Traceback" not in err

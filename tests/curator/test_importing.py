@@ -183,10 +183,26 @@ def test_a_field_that_cannot_be_kept_is_refused_by_name_and_left_out_on_request(
     text = SMARTNOISE.replace(right, wrong, 1)
     with pytest.raises(SchemaError) as caught:
         made(tmp_path, text)
-    assert name in caught.value.value and f"--without {name}" in caught.value.next_step
-    without = [name, "private_id"] if "row_privacy" in wrong else [name]
-    toml = made(tmp_path, text, without=without)
+    advised = caught.value.next_step.partition("--without ")[2].split(",")
+    assert name in [place.rpartition(".")[2] for place in advised]
+    toml = made(tmp_path, text, without=advised)
     assert f"{name}: left out" in toml
+
+
+@pytest.mark.parametrize(
+    ("without", "unit"),
+    [
+        (["row_privacy"], dv.Unit("patient", max_bins=4, max_per_bin=4, max_records=4)),
+        (["max_ids", "private_id"], dv.Unit("row")),
+    ],
+)
+def test_a_person_chooses_where_rows_and_users_are_protected_at_once(
+    without: list[str], unit: dv.Unit, tmp_path: Path
+) -> None:
+    text = SMARTNOISE.replace("rows: 1_200", "row_privacy: true")
+    with pytest.raises(SchemaError, match="--without max_ids,columns.patient.private_id"):
+        made(tmp_path, text)
+    assert completed(tmp_path, made(tmp_path, text, without=without)).unit == unit
 
 
 def test_every_refused_field_is_named_at_once(tmp_path: Path) -> None:
@@ -194,7 +210,8 @@ def test_every_refused_field_is_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(SchemaError) as caught:
         made(tmp_path, text)
     assert "clamp_counts, columns.age.nullable" in caught.value.value
-    assert "--without clamp_counts,nullable" in caught.value.next_step
+    assert "--without clamp_counts,columns.age.nullable" in caught.value.next_step
+    assert "nullable: left out" in made(tmp_path, text, without=["clamp_counts", "nullable"])  # by name, wherever
 
 
 def test_a_user_who_has_no_more_rows_by_declaration_is_a_fact_and_a_limit(tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ BINS: dict[str, dv.Domain] = {
     "seen": dv.Domain.times("2020", "2021", by="month", column="seen", underflow=True, missing=True),
     "left": dv.Domain.times("2020-01-01", "2020-01-03", by="hour", column="left"),
 }
+WRITTEN: dict[str, dv.Domain] = {
+    "stay": dv.Domain.integers(1, 4, column="stay", overflow=True, missing=True, malformed=True),
+    "part": dv.Domain.intervals([0, 1, 2], column="part", malformed=True),
+    "came": dv.Domain.times("2020", "2021", by="quarter", column="came", missing=True, malformed=True),
+}
+"""Bins of columns whose values are read from texts."""
 COLUMNS = (
     Column("person", "text"), Column("visits", "number"), Column("share", "number"), Column("ward", "text"),
     Column("grade", "number"), Column("seen", "time"), Column("left", "time"), Column("note", "text"),
@@ -50,6 +56,17 @@ def test_every_declared_bin_and_every_bin_beside_is_met(frame: pd.DataFrame) -> 
     for bins in BINS.values():
         counted = source.count(Question.of(bins), dv.Unit(), StatisticKind.DENSE).take()
         assert len(counted) == bins.size and counted.min() > 0, bins
+
+
+def test_values_that_may_be_malformed_are_texts_that_are_read_as_the_curator_reads_them(tmp_path: Path) -> None:
+    columns = (Column("stay", "number"), Column("part", "number"), Column("came", "time"))
+    frame = mock(Charter("visits", dv.Unit(), columns), WRITTEN, rows=2000)
+    source = as_source(frame)
+    assert source.columns == columns
+    for bins in WRITTEN.values():
+        counted = source.count(Question.of(bins), dv.Unit(), StatisticKind.DENSE).take()
+        assert len(counted) == bins.size and counted.min() > 0, bins
+    assert dv.teaching(frame.drop(columns="part"), seed=1).columns == (columns[0], columns[2])
 
 
 def test_users_have_several_rows_up_to_the_limit(frame: pd.DataFrame) -> None:

@@ -9,8 +9,9 @@ from dpviz import cli
 
 HEAD = """# Command line
 
-`dpviz` looks at a ledger, proves that it holds, and copies it. It reads no data and needs no session. Exit codes:
-0 done; 1 refused; 2 a command that cannot be read; 3 the ledger is damaged.
+`dpviz ledger` looks at a ledger, proves that it holds, and copies it; it reads no data and needs no session. `dpviz
+curator` keeps a data set for analysts who cannot read it. Exit codes: 0 done; 1 refused; 2 a command that cannot be
+read; 3 the ledger is damaged.
 """
 
 

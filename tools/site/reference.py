@@ -141,7 +141,7 @@ def _index() -> str:
     return (
         f"{_title('API reference')}\nEvery public call of dpviz {dpviz.__version__}. In a notebook, ``Shift`` + "
         f"``Tab`` shows the same text.\n\n{tables}\n"
-        ":doc:`Command line <cli>`\n   Look at a ledger, verify it, copy it.\n\n"
+        ":doc:`Command line <cli>`\n   Look at a ledger, verify it, copy it; serve a curator.\n\n"
         ":doc:`The declaration of a curator </declaration>`\n   Every field of the file that declares a data set.\n\n"
         ":doc:`File formats </formats>`\n   Releases, ledgers and plans, for readers of other make.\n\n"
         ":doc:`Protocol of the widgets <protocol>`\n   Messages between kernel and page.\n\n"
