@@ -9,18 +9,25 @@ The hub's word is remembered for a few seconds, under a digest of the token: so 
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final, TypeAlias
 
+from dpviz import threads
 from dpviz.boundary import Hidden, protect_module, withhold_errors
 from dpviz.curator.declaration import Declaration
+from dpviz.curator.tokens import PREFIX
 from dpviz.errors import LedgerAway, ParameterError, ReleaseFailed
 from dpviz.session.callers import Caller
 
 REMEMBERED: Final = 5
 """Seconds for which the hub's word on a token holds."""
+
+PATIENCE: Final = 5.0
+"""Seconds for which the hub is waited for: one that hangs holds up nobody whom it does not know."""
 
 CUSTOM: Final = "custom:dpviz:"
 """The beginning of a hub's own scopes that narrow what a token allows here."""
@@ -59,7 +66,9 @@ class HubCallers:
         Raises LedgerAway where the hub does not answer.
         """
         known = self._declaration.caller_of_token(token)
-        return self._of_hub(Hidden(token)) if known is None else known
+        if known is not None or token.startswith(PREFIX):  # a token of ours is nothing for the hub to see
+            return known
+        return self._of_hub(Hidden(token))
 
     def _of_hub(self, token: Hidden[str]) -> Caller | None:
         try:
@@ -71,7 +80,8 @@ class HubCallers:
         raise away
 
     def _user(self, token: Hidden[str]) -> Any:
-        return self._auth.user_for_token(token.take())
+        asked = asyncio.wait_for(self._auth.user_for_token(token.take(), sync=False), PATIENCE)
+        return asyncio.run_coroutine_threadsafe(asked, _loop()).result()
 
     def _caller(self, user: Any) -> Caller | None:
         """The analyst who is this user of the hub, with the rights that the token leaves."""
@@ -111,6 +121,16 @@ class UnderPrefix:
 def prefix() -> str:
     """The prefix under which a hub's proxy serves this service; empty where there is none."""
     return os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "")
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop in which all questions to a hub are asked, on a thread of its own."""
+    made = asyncio.new_event_loop()
+    if threads.start(made.run_forever, "dpviz-hub") is None:
+        made.close()
+        raise RuntimeError("no thread")
+    return made
 
 
 def _hub_auth() -> Any:

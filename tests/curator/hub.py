@@ -31,6 +31,8 @@ c.ConfigurableHTTPProxy.auth_token = "a-token-between-hub-and-proxy"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allowed_users = {{"ada.l", "ben", "eve", "keeper"}}
 c.JupyterHub.spawner_class = "simple"
+c.Spawner.cmd = {notebook!r}
+c.Spawner.environment = {{"PYTHONPATH": {root!r}, "CURATOR": "http://127.0.0.1:{public}/services/visits"}}
 c.JupyterHub.db_url = "sqlite:///{folder}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = "{folder}/cookie_secret"
 c.JupyterHub.custom_scopes = {{
@@ -48,12 +50,37 @@ c.JupyterHub.services = [
     }},
 ]
 c.JupyterHub.load_roles = [
-    {{"name": "admins", "services": ["admin"], "scopes": ["admin:users", "tokens"]}},
+    {{"name": "server", "scopes": ["users:activity!user", "access:servers!server", "access:services!service=visits"]}},
+    {{"name": "admins", "services": ["admin"], "scopes": ["admin:users", "admin:servers", "tokens"]}},
     {{"name": "namesakes", "services": ["ada.l"], "scopes": ["access:services!service=visits"]}},
     {{"name": "analysts", "users": ["ada.l", "ben", "keeper"],
      "scopes": ["access:services!service=visits", "custom:dpviz:plan", "custom:dpviz:release"]}},
 ]
 """
+
+
+NOTEBOOK = """
+import json, os, pathlib, urllib.parse
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import dpviz as dv
+
+session = dv.connect(os.environ["CURATOR"], token=os.environ["JUPYTERHUB_API_TOKEN"])
+release = session.release(session.domains["visits"], dv.Dense(epsilon="0.07"), key="notebook")
+entry = session.ledger.entry(release.number)
+told = json.dumps([entry.person, entry.asked_by, entry.price]).encode()
+
+class Told(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+place = urllib.parse.urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
+HTTPServer((place.hostname, place.port), Told).serve_forever()
+"""
+"""A user's server in place of a notebook: it asks the curator with the token that the hub gave it, and tells what it
+got to whoever opens its page."""
 
 
 class Hub:
@@ -66,14 +93,15 @@ class Hub:
     def __init__(self, folder: Path, port: int) -> None:
         self.folder, self._public = folder, own_port()
         self.address, self.direct = f"http://127.0.0.1:{self._public}/services/visits", f"http://127.0.0.1:{port}"
-        self._api = f"http://127.0.0.1:{self._public}/hub/api"
+        self.public = f"http://127.0.0.1:{self._public}"
+        self._api = f"{self.public}/hub/api"
         node = shutil.which("node")
         assert node is not None and PROXY.exists(), "npm install in widgets brings configurable-http-proxy"
         program = "from dpviz.cli import main; raise SystemExit(main())"
         command = [sys.executable, "-c", program, "curator", "serve", str(folder / "visits.toml")]
         text = CONFIG.format(
             public=self._public, inner=own_port(), proxy=own_port(), node=node, script=str(PROXY), folder=folder,
-            admin=ADMIN, service=port, command=command, root=str(ROOT),
+            admin=ADMIN, service=port, notebook=[sys.executable, "-c", NOTEBOOK], command=command, root=str(ROOT),
         )  # fmt: skip
         (folder / "config.py").write_text(text)
         self._process: subprocess.Popen[bytes] | None = None

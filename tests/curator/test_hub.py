@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from dpviz.curator.hub import HubCallers, UnderPrefix
 from dpviz.errors import BudgetExceeded, Forbidden, LedgerAway, ParameterError
 from tests.curator.hub import ADMIN, Hub
 from tests.curator.test_declaration import declared
+from tests.patience import patience, until
 from tests.ports import own_port
 
 DECLARED = """
@@ -79,6 +83,18 @@ def test_an_analyst_s_hub_token_releases_through_the_proxy_and_without_it(hub: H
     assert direct.release(bins, HALF).number == release.number  # paid for, so the same answer
     entry = direct.ledger.entry(release.number)
     assert (entry.person, entry.asked_by["proof"]) == ("ada", "JupyterHub")
+
+
+def test_a_notebook_server_asks_with_the_token_that_the_hub_gave_it(hub: Hub) -> None:
+    hub.ask("POST", "/users/ada.l/server")
+    until(lambda: hub.ask("GET", "/users/ada.l")["servers"].get("", {}).get("ready"), lambda: hub.log)
+    token, _ = hub.token("ada.l", "access:servers!user=ada.l")
+    request = urllib.request.Request(f"{hub.public}/user/ada.l/", headers={"Authorization": f"token {token}"})
+    with urllib.request.urlopen(request, timeout=patience()) as page:
+        person, asked_by, price = json.loads(page.read())
+    assert (person, asked_by["name"], asked_by["proof"]) == ("ada", "ada", "JupyterHub")
+    assert price.startswith("ε 0.07")
+    hub.ask("DELETE", "/users/ada.l/server")
 
 
 def test_a_token_of_another_analyst_is_charged_to_that_other(hub: Hub) -> None:
@@ -156,9 +172,12 @@ class Word:
     def __init__(self, said: object) -> None:
         self._said = said
 
-    def user_for_token(self, token: str) -> object:
+    async def user_for_token(self, token: str, *, sync: bool) -> object:
+        assert not sync and not token.startswith("dpviz_")
         if isinstance(self._said, Exception):
             raise self._said
+        if self._said is asyncio.Event:
+            await asyncio.Event().wait()
         return self._said
 
     def check_scopes(self, required: frozenset[str], user: dict[str, set[str]]) -> set[str]:
@@ -202,6 +221,17 @@ def test_a_hub_that_does_not_answer_is_no_refusal_and_shows_no_token(
     with pytest.raises(LedgerAway, match="the hub must answer") as caught:
         callers(tmp_path, RuntimeError("Quetzalwren"), monkeypatch).caller_of_token("Quetzalwren")
     assert "Quetzalwren" not in str(caught.value)
+
+
+def test_a_hub_that_hangs_is_waited_for_no_longer_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpviz.curator.hub.PATIENCE", 0.01)
+    with pytest.raises(LedgerAway, match="the hub must answer"):
+        callers(tmp_path, asyncio.Event, monkeypatch).caller_of_token("a token of a hub")
+
+
+def test_a_token_of_the_curator_is_not_shown_to_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"kind": "user", "name": "ada.l", "scopes": [ACCESS]}
+    assert callers(tmp_path, said, monkeypatch).caller_of_token("dpviz_mistyped") is None
 
 
 def test_a_curator_that_finds_no_hub_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
