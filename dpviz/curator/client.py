@@ -504,6 +504,7 @@ class CuratedSession(Session):
         return CuratedSubSession(entry, self._source, self._unit, self._ledger, self._runner)
 
 
+@single_arguments
 def connect(address: str, *, token: str | None = None, certificate: str | Path | None = None) -> CuratedSession:
     """Connect to a curator: a session about data that stay where they are.
 

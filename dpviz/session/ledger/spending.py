@@ -130,6 +130,8 @@ account before and after, and the time, which is no earlier than that of any row
 
 def rise(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, int]:
     """The amount by which each total of an account rose; only whole numbers rise."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        raise TypeError  # before anything is looked up in it: an index that fails is quoted
     return {name: int(after[name]) - int(before[name]) for name in after if after[name] != before[name]}
 
 
