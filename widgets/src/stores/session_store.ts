@@ -184,7 +184,7 @@ export class SessionStore extends PlanStore {
         const written = running.number !== "";
         if (before.kind !== "running") {
             if (written) this.say(`ε ${order.price.epsilon} is written to the ledger. ${running.text}.`, 0);
-            else this.say("Waiting for the ledger. Nothing is charged yet.", 0);
+            else this.say(/approval/.test(running.waiting ?? "") ? "Waiting for approval. Nothing is charged yet." : "Waiting for the ledger. Nothing is charged yet.", 0);
             void this.look(); // it may have ended meanwhile
             return;
         }

@@ -156,7 +156,7 @@ function ended(store: SessionStore, purchase: Extract<SessionStore["purchase"], 
 function unwritten(run: Running): Panel {
     return {
         kind: "unwritten",
-        buttons: [off("Waiting for the ledger"), unpaid({ do: "cancel", token: run.token })],
+        buttons: [off(/approval/.test(run.waiting ?? "") ? "Waiting for approval" : "Waiting for the ledger"), unpaid({ do: "cancel", token: run.token })],
         note: `${sentence(run.waiting || "Nothing is charged yet")} ${EITHER}`,
     };
 }
@@ -187,7 +187,7 @@ function elsewhere(store: SessionStore, run: Running): Panel {
     return {
         kind: "elsewhere-running",
         ...shown,
-        beside: "Another view of this session started it.",
+        beside: `${run.number === "" && run.waiting ? `${sentence(run.waiting)} ` : ""}Another view of this session started it.`,
         buttons: [button("plain", "Cancel…", { do: "wonder", token: run.token }, true)],
     };
 }
