@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 from dpviz import threads
 from dpviz.boundary import as_given, protect_module
 from dpviz.curator.tickets import Ticket, Work
-from dpviz.errors import DpvizError, Forbidden, ParameterError
+from dpviz.errors import DpvizError, Forbidden, LedgerError, ParameterError
 from dpviz.exact import positive, text, typed
 from dpviz.mechanisms import mechanism as mechanism_of
 from dpviz.model.mechanism import Mechanism
@@ -68,7 +68,7 @@ class Approvals:
         Parameters
         ----------
         key : str
-            The key of `request_key`.
+            The key of `ApprovalGate.key`: what is asked, at which price, and by whom.
         order : ReleaseOrder or OpenOrder
             The order that waits.
         summary : mapping
@@ -183,10 +183,12 @@ class Approvals:
 
     def request(self, number: int) -> DecisionRequest:
         """The request of this number. Raises ParameterError where there is none."""
-        found = [one for one in self._session.ledger.requests() if one.number == number]
-        if not found:
-            raise ParameterError.of(number, "a decision is about a request of the ledger", "see the list of requests")
-        return found[0]
+        try:
+            return self._session.ledger.request_at(number)
+        except LedgerError as absent:
+            if type(absent) is not LedgerError:
+                raise
+        raise ParameterError.of(number, "a decision is about a request of the ledger", "see the list of requests")
 
     def state_of(self, key: str) -> State:
         """The state of the request under a key; "unknown" where there is none."""

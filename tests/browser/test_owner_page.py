@@ -180,6 +180,7 @@ def test_the_workbench_of_an_analyst_waits_for_approval_and_goes_on(
         it.run_all()
         it.button("Release").filter(has_text="pay ε 0.5").click()
         expect(it.region("Release")).to_contain_text("Waiting for approval by the owner of the data.")
+        expect(it.button("Waiting for approval")).to_be_disabled()
         expect(it.region("Budget")).to_contain_text("left 20 of 20")
         sign_in(page)
         page.get_by_label("Approve as asked").check()

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,15 @@ class Client:
         self.cookies = self._client.cookies
 
     def get(self, place: str) -> httpx.Response:
-        return asyncio.run(self._client.get(place, follow_redirects=True))
+        return self._send("GET", place, follow_redirects=True)
 
     def post(self, place: str, follow: bool = True, **sent: Any) -> httpx.Response:
-        return asyncio.run(self._client.post(place, follow_redirects=follow, **sent))
+        return self._send("POST", place, follow_redirects=follow, **sent)
+
+    def _send(self, *asked: Any, **sent: Any) -> httpx.Response:
+        """On a thread of its own: beside a browser, this one has a loop that runs already."""
+        with ThreadPoolExecutor(1) as threads:
+            return threads.submit(lambda: asyncio.run(self._client.request(*asked, **sent))).result()
 
 
 class Page:

@@ -124,6 +124,9 @@ def test_a_decision_about_no_request_is_refused(tmp_path: Path, number: Any) -> 
     ana.request(key("a"), WHAT)
     with pytest.raises(LedgerError, match="there is no request"):
         olga.decide(number, "approve", WHY)
+    with pytest.raises(LedgerError, match="there is no request"):
+        olga.request_at(number)
+    assert olga.request_at(1).person == "Ana"
 
 
 def test_of_one_caller_only_so_many_wait(location: Location, monkeypatch: pytest.MonkeyPatch) -> None:

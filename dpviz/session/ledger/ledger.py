@@ -1105,6 +1105,29 @@ class Ledger:
 
         return self._look(work)
 
+    @single_arguments
+    def request_at(self, number: int) -> DecisionRequest:
+        """Return one request.
+
+        Parameters
+        ----------
+        number : int
+            The number of the request.
+
+        Returns
+        -------
+        DecisionRequest
+            The request, with its decision where there is one.
+
+        Raises
+        ------
+        LedgerError
+            If there is no such request.
+        LedgerCorrupt
+            If the ledger is broken, or older than what was seen of it.
+        """
+        return self._look(lambda connection: self._request(connection, number))
+
     def _request(self, connection: Connection, number: int) -> DecisionRequest:
         audit = self._chain.audit
         if type(number) is not int or number not in audit.requests.seqs:
