@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dpviz.boundary import Hidden, plain_arguments, protect_module, single, single_arguments
-from dpviz.curator.connection import Connection
 from dpviz.curator.mock import mock
 from dpviz.curator.wire import PROTOCOL, UNKNOWN, PublicFacts, Standing, entry_from, error_from, use_from
 from dpviz.engines.schema import Schema
@@ -41,6 +40,7 @@ from dpviz.session.sub_session import SubSession, opening_key
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpviz.curator.connection import Connection
     from dpviz.model.release import Release
 
 LONGEST_SILENCE: Final = 30.0
@@ -543,7 +543,21 @@ def connect(address: str, *, token: str | None = None, certificate: str | Path |
     """
     held = None if token is None else Hidden.of(token)
     del token  # no variable of this call shows it
-    return CuratedSession(Connection(single(address), held, single(certificate)))
+    return CuratedSession(_connection()(single(address), held, single(certificate)))
+
+
+def _connection() -> type[Connection]:
+    """The class of connections, which needs httpx."""
+    missing = None
+    try:
+        from dpviz.curator.connection import Connection
+    except ImportError as error:
+        missing = ParameterError.of(
+            error.name or "a package", "a connection to a curator needs httpx", "pip install 'dpviz[curator]'"
+        )
+    else:
+        return Connection
+    raise missing
 
 
 def _facts(connection: Connection) -> PublicFacts:

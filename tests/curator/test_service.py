@@ -8,6 +8,7 @@ import json
 import os
 import random
 import socket
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -387,3 +388,11 @@ login = {os.getuid()}
     for secret in (token, auditor):
         assert secret not in made.log
         assert all(secret.encode() not in path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+
+
+def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    monkeypatch.delitem(sys.modules, "dpviz.curator.connection", raising=False)
+    with pytest.raises(ParameterError, match="httpx") as refused:
+        dv.connect("unix:/run/visits.sock")
+    assert "dpviz[curator]" in refused.value.next_step
