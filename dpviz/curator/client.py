@@ -11,6 +11,8 @@ import uuid
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -19,6 +21,7 @@ from dpviz.curator.mock import mock
 from dpviz.curator.wire import PROTOCOL, UNKNOWN, PublicFacts, Standing, entry_from, error_from, use_from
 from dpviz.engines.schema import Schema
 from dpviz.errors import DpvizError, Forbidden, LedgerAway, LedgerFormat, ParameterError
+from dpviz.exact import text
 from dpviz.model.domain import Domain
 from dpviz.model.mechanism import Bound, Mode
 from dpviz.model.opening import Opening
@@ -26,6 +29,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.privacy.unit import Unit
+from dpviz.session.accountant import SYMBOLS
 from dpviz.session.charge import checked_key
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Known, Ledger, Raise, UseRecord, Verification
@@ -371,6 +375,29 @@ class CuratedSubSession(SubSession):
         self._ledger.close_sub_session(self.number)
 
 
+@dataclass(frozen=True)
+class CapLeft:
+    """A cap of an analyst or a project, and what is left of it.
+
+    Parameters
+    ----------
+    whose : str
+        Whose cap it is, and how large.
+    left : dict
+        What is left of each part that the filter of the budget adds up.
+    until : str
+        The first day (UTC) on which all of it is there again; empty for a cap for all time.
+    """
+
+    whose: str
+    left: Mapping[str, Fraction]
+    until: str
+
+    def __repr__(self) -> str:
+        left = ", ".join(f"{SYMBOLS[part]} {text(max(left, Fraction(0)))}" for part, left in self.left.items())
+        return f"<{self.whose}: {left} left{f'; whole again on {self.until}' if self.until else ''}>"
+
+
 class CuratedSession(Session):
     """A session whose data are in the keeping of a curator. Made by `dv.connect`.
 
@@ -406,6 +433,14 @@ class CuratedSession(Session):
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}; kept by the curator at {self._connection.name}>"
+
+    @property
+    def caps(self) -> list[CapLeft]:
+        """The caps that bind this caller inside the budget of the data set, and what is left of each."""
+        return [
+            CapLeft(told["whose"], {part: Fraction(left) for part, left in told["left"].items()}, told["until"])
+            for told in self._connection.get("/caps")
+        ]
 
     @property
     def domains(self) -> dict[str, Domain]:

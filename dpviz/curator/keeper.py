@@ -14,16 +14,19 @@ from dpviz.boundary import protect_module
 from dpviz.curator.tickets import Clock, Line, Ticket, draw, serve
 from dpviz.curator.wire import PublicFacts, Standing, record_json
 from dpviz.errors import DpvizError, Forbidden, ParameterError
+from dpviz.exact import text
 from dpviz.model.ways import Way, Ways
 from dpviz.privacy.guarantee import Guarantee
 from dpviz.session.callers import Caller, Scope
 from dpviz.session.ledger import Entry, UseRecord
+from dpviz.session.ledger.chain import now
 from dpviz.session.orders import AskOrder, Order, ReleaseOrder
 from dpviz.session.plan import Plan
 from dpviz.session.session import Session
 
 if TYPE_CHECKING:
     from dpviz.curator.approvals import ApprovalGate
+    from dpviz.curator.caps import Caps
 
 SHORT_ANSWER: Final = 1 << 16
 """Bytes of an answer that goes with the standing of its order; a longer one is asked for by itself."""
@@ -61,6 +64,8 @@ class Keeper:
         Seconds between two moments at which outcomes are made known.
     each, all : int
         The most orders on their way, of one caller and of all.
+    caps : Caps, optional
+        The caps of analysts and projects, whose rest a caller may see.
     within : callable, optional
         For a caller, the check of their caps inside the transaction of a charge.
     gate : ApprovalGate, optional
@@ -75,6 +80,7 @@ class Keeper:
         tick: float = 0.5,
         each: int = 8,
         all: int = 200,
+        caps: Caps | None = None,
         within: Callable[[Caller], Any] | None = None,
         gate: ApprovalGate | None = None,
     ) -> None:
@@ -82,7 +88,7 @@ class Keeper:
         self.clock = Clock(tick)
         self.line = Line(each, all)
         self._bins = dict(bins or {})
-        self._within, self.gate = within, gate
+        self._caps, self._within, self.gate = caps, within, gate
         if gate is not None:
             gate.begin(self.line.put)
         self._sessions: dict[Caller, Session] = {}
@@ -115,6 +121,17 @@ class Keeper:
             scopes=tuple(sorted(caller.scopes)),
             tick=f"{self.clock.tick:g}",
         )
+
+    def caps(self, caller: Caller) -> list[dict[str, Any]]:
+        """The caps that bind a caller, and what is left of each, as a message."""
+        if self._caps is None:
+            return []
+        ledger = self.session.ledger
+        found = self._caps.allowances(caller, ledger.spending, ledger.account, now())
+        return [
+            {"whose": one.whose, "left": {part: text(left) for part, left in one.left.items()}, "until": one.until}
+            for one in found
+        ]
 
     def record(self, found: Entry | UseRecord, caller: Caller) -> dict[str, Any]:
         """An entry or a use as this caller may see it. Other askers are named to those who audit."""

@@ -47,6 +47,7 @@ def keeper_of(declaration: Declaration) -> Keeper:
         tick=float(declaration.tick),
         each=declaration.queue.each,
         all=declaration.queue.waiting,
+        caps=declaration.caps,
         within=declaration.caps.within,
         gate=ApprovalGate(session, declaration.approvals) if declaration.approvals else None,
     )

@@ -290,6 +290,11 @@ def _reading(app: FastAPI, keeper: Keeper) -> None:
         ledger = keeper.session_of(caller).ledger
         return {"account": ledger.account, "new": ledger.is_new, "head": ledger.head()}
 
+    @app.get("/caps")
+    def caps(caller: Planner) -> list[dict[str, Any]]:
+        """The caps that bind the caller, and what is left of each."""
+        return keeper.caps(caller)
+
     @app.get("/head")
     def head(caller: Planner) -> dict[str, str]:
         """The hash of the ledger's last row, which changes with every charge, draw and raise."""

@@ -396,3 +396,19 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.M
     with pytest.raises(ParameterError, match="httpx") as refused:
         dv.connect("unix:/run/visits.sock")
     assert "dpviz[curator]" in refused.value.next_step
+
+
+def test_an_analyst_sees_what_is_left_of_their_caps_before_asking(tmp_path: Path) -> None:
+    caps = '\n[caps]\neach = [{ epsilon = "1" }, { epsilon = "3/4", per = "month" }]\n'
+    with Served(tmp_path, more=caps) as made:
+        session = dv.connect(made.address)
+        whole, day = session.caps
+        assert (whole.left["epsilon"], day.left["epsilon"]) == (1, Fraction(3, 4))
+        assert whole.until == "" and len(day.until) == 10
+        released(session)
+        assert [one.left["epsilon"] for one in session.caps] == [Fraction(1, 2), Fraction(1, 4)]
+        assert "ε 0.25, δ 0.0001 left; whole again on 20" in repr(session.caps[1])
+        with pytest.raises(BudgetExceeded) as refused:
+            released(session, "too much for a month")
+        assert "a month" in str(refused.value)
+        assert session.remaining.epsilon == 20 - HALF
