@@ -384,7 +384,7 @@ class CapLeft:
     whose : str
         Whose cap it is, and how large.
     left : dict
-        What is left of each part that the filter of the budget adds up.
+        The rest of each part that the filter of the budget adds up.
     until : str
         The first day (UTC) on which all of it is there again; empty for a cap for all time.
     """
