@@ -29,7 +29,7 @@ from dpviz.model.question import Question
 from dpviz.model.source import Source, Tick, TopRules
 from dpviz.model.statistic import Column, Need, Statistic
 from dpviz.privacy.unit import Unit
-from dpviz.session.accountant import SYMBOLS
+from dpviz.session.accountant import SYMBOLS, remaining
 from dpviz.session.charge import checked_key
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Known, Ledger, Raise, UseRecord, Verification
@@ -141,7 +141,7 @@ class CuratedLedger(Ledger):
 
     @property
     def is_new(self) -> bool:
-        return bool(self._connection.get("/account")["new"])
+        return self._connection.read(lambda told: told["new"] is True, "/account")
 
     @property
     def read_only(self) -> bool:
@@ -161,11 +161,11 @@ class CuratedLedger(Ledger):
 
     @property
     def charter(self) -> dict[str, Any]:
-        return dict(self._connection.get("/ledger/charter"))
+        return self._connection.read(_object, "/ledger/charter")
 
     @property
     def account(self) -> dict[str, str]:
-        return dict(self._connection.get("/account")["account"])
+        return self._connection.read(lambda told: _account(told["account"]), "/account")
 
     def known_account(self) -> Known:
         return self._once_known("", lambda: self.account)
@@ -184,20 +184,31 @@ class CuratedLedger(Ledger):
         return Known(totals)
 
     def head(self) -> str:
-        return str(self._connection.get("/head")["head"])
+        return self._connection.read(lambda told: str(told["head"]), "/head")
 
     @single_arguments
     def entries(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
-        return [entry_from(told) for told in self._connection.get("/entries", last=last, before=before)]
+        return self._pages(last, before, finished=False)
 
     @single_arguments
     def finished(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
-        found = self._connection.get("/entries", last=last, before=before, finished=True)
-        return [entry_from(told) for told in found]
+        return self._pages(last, before, finished=True)
+
+    def _pages(self, last: int | None, before: int | None, *, finished: bool) -> list[Entry]:
+        """Entries in order, a reply at a time: a curator gives the latest first, as many as fit into one."""
+        found: list[Entry] = []
+        while last is None or len(found) < last:
+            more = None if last is None else last - len(found)
+            page = self._connection.read(_entries, "/entries", last=more, before=before, finished=finished)
+            found = page + found
+            if not page or page[0].number == 1 or page[0].number == before:
+                break
+            before = page[0].number
+        return found
 
     @property
     def finished_numbers(self) -> list[int]:
-        return list(self._connection.get("/entries/numbers"))
+        return self._connection.read(lambda told: [_number(number) for number in told], "/entries/numbers")
 
     @property
     def finished_count(self) -> int:
@@ -205,21 +216,20 @@ class CuratedLedger(Ledger):
 
     @single_arguments
     def entry(self, number: int) -> Entry:
-        return entry_from(self._connection.get(f"/entries/{_number(number)}"))
+        return self._connection.read(entry_from, f"/entries/{_number(number)}")
 
     @single_arguments
     def find(self, key: str) -> Entry | None:
-        found = self._connection.get(f"/keys/{key}")
-        return None if found is None else entry_from(found)
+        return self._connection.read(lambda told: None if told is None else entry_from(told), f"/keys/{key}")
 
     def pending(self) -> list[Entry]:
-        return [entry_from(told) for told in self._connection.get("/entries/pending")]
+        return self._connection.read(_entries, "/entries/pending")
 
     def opened(self) -> list[Entry]:
-        return [entry_from(told) for told in self._connection.get("/entries/open")]
+        return self._connection.read(_entries, "/entries/open")
 
     def raises(self) -> list[Raise]:
-        return [Raise(**told) for told in self._connection.get("/raises")]
+        return self._connection.read(lambda told: [Raise(**one) for one in told], "/raises")
 
     @single_arguments
     def answer(self, number: int) -> bytes:
@@ -227,20 +237,20 @@ class CuratedLedger(Ledger):
 
     @single_arguments
     def sub_account(self, number: int) -> dict[str, str]:
-        return dict(self._connection.get(f"/entries/{_number(number)}/account"))
+        return self._connection.read(_texts, f"/entries/{_number(number)}/account")
 
     @single_arguments
     def uses(self, number: int) -> list[UseRecord]:
-        return [use_from(told) for told in self._connection.get(f"/entries/{_number(number)}/uses")]
+        return self._connection.read(lambda told: [use_from(one) for one in told], f"/entries/{_number(number)}/uses")
 
     @single_arguments
     def use(self, number: int, use: int) -> UseRecord:
-        return use_from(self._connection.get(f"/entries/{_number(number)}/uses/{_number(use)}"))
+        return self._connection.read(use_from, f"/entries/{_number(number)}/uses/{_number(use)}")
 
     @single_arguments
     def find_use(self, number: int, key: str) -> UseRecord | None:
-        found = self._connection.get(f"/entries/{_number(number)}/keys/{key}")
-        return None if found is None else use_from(found)
+        path = f"/entries/{_number(number)}/keys/{key}"
+        return self._connection.read(lambda told: None if told is None else use_from(told), path)
 
     @single_arguments
     def use_answer(self, number: int, use: int) -> bytes:
@@ -264,7 +274,7 @@ class CuratedLedger(Ledger):
         LedgerCorrupt
             If the ledger is damaged.
         """
-        return Verification(**self._connection.get("/verification"))
+        return self._connection.read(lambda told: Verification(**told), "/verification")
 
     def close_sub_session(self, number: int) -> None:
         """Have the curator close a sub-session."""
@@ -338,7 +348,7 @@ def followed(
     name, told = uuid.uuid4().hex, order.to_json()
     again = not told.get("retry", False)  # sent twice, it is charged once, unless a lost draw is to be paid again
     reply = connection.post(f"/orders/{name}", told)
-    standing = Standing.from_json(reply)
+    standing = _standing(reply)
     said, heard = False, time.monotonic()
     while standing.state not in ("done", "failed"):
         follow(standing)
@@ -347,7 +357,7 @@ def followed(
                 connection.post(f"/orders/{name}/cancel")
                 said = True
             reply = connection.get(f"/orders/{name}", seen=standing.version)
-            standing = Standing.from_json(reply)
+            standing = _standing(reply)
             heard = time.monotonic()
         except LedgerAway:
             if time.monotonic() - heard > LONGEST_SILENCE:
@@ -357,7 +367,7 @@ def followed(
                 raise
             again, said = False, False  # the curator began anew
             reply = connection.post(f"/orders/{name}", told)
-            standing = Standing.from_json(reply)
+            standing = _standing(reply)
     if standing.error is not None:
         if standing.entry is not None:
             follow(standing)
@@ -392,6 +402,28 @@ class CapLeft:
     whose: str
     left: Mapping[str, Fraction]
     until: str
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> CapLeft:
+        """Read a cap from a message.
+
+        Parameters
+        ----------
+        told : mapping
+            The message.
+
+        Returns
+        -------
+        CapLeft
+            The cap.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If it is none.
+        """
+        left = {part: Fraction(amount) for part, amount in told["left"].items() if part in SYMBOLS}
+        return cls(str(told["whose"]), left, str(told["until"]))
 
     def __repr__(self) -> str:
         left = ", ".join(f"{SYMBOLS[part]} {text(max(left, Fraction(0)))}" for part, left in self.left.items())
@@ -437,10 +469,7 @@ class CuratedSession(Session):
     @property
     def caps(self) -> list[CapLeft]:
         """The caps that bind this caller inside the budget of the data set, and what is left of each."""
-        return [
-            CapLeft(told["whose"], {part: Fraction(left) for part, left in told["left"].items()}, told["until"])
-            for told in self._connection.get("/caps")
-        ]
+        return self._connection.read(lambda told: [CapLeft.from_json(one) for one in told], "/caps")
 
     @property
     def domains(self) -> dict[str, Domain]:
@@ -606,6 +635,34 @@ def _facts(connection: Connection) -> PublicFacts:
         return PublicFacts.from_json(told)
     failure = LedgerFormat.of("other facts", "a curator tells its charter in a form that is known", "upgrade dpviz")
     raise failure
+
+
+def _standing(told: Any) -> Standing:
+    with suppress(KeyError, TypeError, AttributeError):
+        return Standing.from_json(told)
+    raise LedgerFormat.of("another form", "a curator tells how an order stands in a known form", "upgrade dpviz")
+
+
+def _entries(told: Any) -> list[Entry]:
+    return [entry_from(one) for one in told]
+
+
+def _object(told: Any) -> dict[str, Any]:
+    if not isinstance(told, dict):
+        raise TypeError
+    return told
+
+
+def _texts(told: Any) -> dict[str, str]:
+    if not all(isinstance(part, str) for pair in _object(told).items() for part in pair):
+        raise TypeError
+    return dict(told)
+
+
+def _account(told: Any) -> dict[str, str]:
+    """The totals of a budget, which add up."""
+    remaining(_texts(told))
+    return dict(told)
 
 
 def _number(number: object) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,6 +24,8 @@ TRIES: Final = 4
 """The attempts of a request that may be sent twice, over three seconds."""
 
 STEP: Final = "take the address that the owner of the data gave"
+
+T = TypeVar("T")
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1")
 
@@ -63,7 +65,14 @@ class Connection:
 
     def get(self, path: str, **asked: object) -> Any:
         """The JSON at a path."""
-        return self._asked("GET", path, {name: value for name, value in asked.items() if value is not None}).json()
+        return self._told(self._asked("GET", path, {name: value for name, value in asked.items() if value is not None}))
+
+    def read(self, make: Callable[[Any], T], path: str, **asked: object) -> T:
+        """The JSON at a path, as this makes it. Raises LedgerFormat where it is of another form."""
+        told = self.get(path, **asked)
+        with suppress(KeyError, TypeError, ValueError, AttributeError, IndexError):
+            return make(told)
+        raise self._other("another form")
 
     def stored(self, path: str) -> bytes:
         """The bytes at a path."""
@@ -71,7 +80,7 @@ class Connection:
 
     def post(self, path: str, message: Mapping[str, Any] | None = None) -> Any:
         """The JSON reply to a message, which may arrive twice: every message of ours may."""
-        return self._asked("POST", path, {}, message).json()
+        return self._told(self._asked("POST", path, {}, message))
 
     def _asked(
         self, method: str, path: str, asked: Mapping[str, Any], message: Mapping[str, Any] | None = None
@@ -104,17 +113,29 @@ class Connection:
         return False
 
     def _refusal(self, reply: httpx.Response) -> DpvizError:
-        try:
-            told = reply.json()
-        except ValueError:
-            told = None
+        told = None
+        with suppress(LedgerFormat):
+            told = self._told(reply)
         if isinstance(told, dict) and "error" in told:
             return error_from(told)
-        return LedgerFormat.of(
-            f"status {reply.status_code}",
+        if reply.status_code == httpx.codes.SERVICE_UNAVAILABLE:  # it has more connections than it takes
+            return self.away()
+        return self._other(f"status {reply.status_code}")
+
+    def _told(self, reply: httpx.Response) -> Any:
+        """The JSON of a reply."""
+        with suppress(ValueError, RecursionError):
+            return reply.json()
+        raise self._other("no JSON")
+
+    def _other(self, found: str) -> LedgerFormat:
+        refused = LedgerFormat.of(
+            found,
             f"a curator answers in the messages of protocol {PROTOCOL}, and {self.name} does not",
             "ask the owner of the data for the address of the curator",
         )
+        assert isinstance(refused, LedgerFormat)
+        return refused
 
     def away(self) -> LedgerAway:
         """The error where nobody answers. Nothing is known of what became of the request."""

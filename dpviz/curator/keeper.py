@@ -171,6 +171,9 @@ class Keeper:
         except DpvizError as refused:
             ticket.fail(refused)
             return
+        except Exception:  # it must not hold a place in the line for good
+            ticket.cancel()
+            raise
         if not held:
             self.line.put(ticket)
 

@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 
 from dpviz.boundary import Hidden, protect_module
 from dpviz.curator import pages
+from dpviz.curator.bodies import content_of
 from dpviz.curator.keeper import Keeper, allowed
 from dpviz.errors import DpvizError, Forbidden, ParameterError
 from dpviz.session.callers import Caller
@@ -207,11 +208,9 @@ async def _form(request: Request) -> dict[str, str]:
     site = request.headers.get("sec-fetch-site", "same-origin")
     if (origin is not None and urlsplit(origin).netloc != request.headers.get("host")) or site != "same-origin":
         raise Forbidden.of("another site", "a form comes from the curator's own page", "open that page")
-    content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > LONGEST_FORM:
-            raise Forbidden.of(f"{len(content):,} bytes", f"a form has at most {LONGEST_FORM:,} bytes", "write less")
+    content = await content_of(request, LONGEST_FORM)
+    if len(content) > LONGEST_FORM:
+        raise Forbidden.of(f"{len(content):,} bytes", f"a form has at most {LONGEST_FORM:,} bytes", "write less")
     fields: dict[str, list[str]] = {}
     with suppress(ValueError):
         fields = parse_qs(content.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=10)

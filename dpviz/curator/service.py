@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final, Protocol
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
@@ -22,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Send
 from starlette.types import Scope as Scope_
 
 from dpviz.boundary import protect_module
+from dpviz.curator.bodies import PATIENCE, content_of
 from dpviz.curator.keeper import Keeper, allowed
 from dpviz.curator.owner import add_owner_page
 from dpviz.curator.tickets import Ticket
@@ -44,14 +47,14 @@ from dpviz.session.orders import order_from, plain
 PEER: Final = "dpviz.peer"
 """The key of a request's scope that holds the user at the other end of a Unix socket."""
 
-PATIENCE: Final = 10.0
-"""Seconds within which a whole message must have come, and for which a question how an order stands is held open."""
-
 LEAST_WAIT: Final = 0.02
 """Seconds between two looks at an order that is being drawn, where there are no ticks."""
 
-MOST_ENTRIES: Final = 10_000
+MOST_ENTRIES: Final = 1_000
 """The most entries in one reply."""
+
+MOST_BYTES: Final = 4 << 20
+"""Characters of the entries of one reply, of which there is one at least."""
 
 STATUS: Final[tuple[tuple[type[DpvizError], int], ...]] = (
     (ParameterError, 422),
@@ -108,22 +111,44 @@ ORDER_BODY: Final = {
 }
 
 
+class Turns:
+    """The checks of orders: one at a time for each caller, and on threads of their own.
+
+    A check may take seconds, of a question with thousands of labels. Whoever sends many waits for oneself.
+    """
+
+    MOST: Final = 16
+    """The most checks of one caller that wait."""
+
+    def __init__(self) -> None:
+        self.limiter = CapacityLimiter(8)
+        self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
+
+    @asynccontextmanager
+    async def of(self, caller: str) -> AsyncIterator[None]:
+        """Wait for the turn of a caller. Refuses one too many."""
+        lock, waiting = self._turns.get(caller, (asyncio.Lock(), 0))
+        if waiting >= self.MOST:
+            raise SessionBusy.of(
+                f"{waiting + 1} orders that are being checked",
+                f"a curator checks one order of a caller at a time, and {self.MOST} may wait; nothing was charged",
+                "wait for them",
+            )
+        self._turns[caller] = lock, waiting + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, waiting = self._turns[caller]
+            if waiting == 1:
+                del self._turns[caller]
+            else:
+                self._turns[caller] = lock, waiting - 1
+
+
 async def message(request: Request) -> dict[str, Any]:
     """The JSON object that a request carries: whole within some seconds, and not too long."""
-    content = bytearray()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            async for piece in request.stream():
-                content += piece
-                if len(content) > LONGEST_MESSAGE:
-                    break
-    except TimeoutError:
-        late = True
-    else:
-        late = False
-    if late:
-        raise Forbidden.of("half a message", f"a message comes within {PATIENCE:g} seconds", "send it again")
-    return plain(bytes(content), LONGEST_MESSAGE)
+    return plain(await content_of(request, LONGEST_MESSAGE), LONGEST_MESSAGE)
 
 
 def refusal(error: DpvizError) -> JSONResponse:
@@ -272,7 +297,7 @@ Planner = Annotated[Caller, Depends(_needs("plan"))]
 Asker = Annotated[Caller, Depends(_needs("release"))]
 Number = Annotated[int, Path(ge=1, lt=2**63)]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{32,128}$")]
-Last = Annotated[int | None, Query(ge=0, le=MOST_ENTRIES)]
+Last = Annotated[int | None, Query(ge=0, lt=2**63)]
 Before = Annotated[int | None, Query(ge=1, lt=2**63)]
 
 
@@ -326,9 +351,9 @@ def _records(app: FastAPI, keeper: Keeper) -> None:
     ) -> list[dict[str, Any]]:
         """Entries in order: the latest, or those before a number; of all, or of those with an answer."""
         ledger = keeper.session_of(caller).ledger
-        last = MOST_ENTRIES if last is None else last
+        last = MOST_ENTRIES if last is None else min(last, MOST_ENTRIES)
         found = ledger.finished(last=last, before=before) if finished else ledger.entries(last=last, before=before)
-        return [keeper.record(entry, caller) for entry in found]
+        return _latest([keeper.record(entry, caller) for entry in found])
 
     @app.get("/entries/numbers")
     def numbers(caller: Planner) -> list[int]:
@@ -396,12 +421,16 @@ def _records(app: FastAPI, keeper: Keeper) -> None:
 
 def _ordering(app: FastAPI, keeper: Keeper) -> None:
     """Orders: placed, watched, cancelled."""
+    turns = Turns()
 
     @app.post("/orders/{name}", openapi_extra=ORDER_BODY)
     async def place(request: Request, caller: Asker, name: str) -> dict[str, Any]:
         """Place an order under a name of the caller's making. Sent twice under one name, it is one order."""
         told = await message(request)
-        ticket = await run_in_threadpool(lambda: keeper.place(name, order_from(told), caller))
+        async with turns.of(caller.name):
+            ticket = await to_thread.run_sync(
+                lambda: keeper.place(name, order_from(told), caller), limiter=turns.limiter
+            )
         return await _told(keeper, ticket.standing)
 
     @app.get("/orders/{name}")
@@ -448,6 +477,17 @@ async def _tick_or(changed: asyncio.Event, seconds: float) -> bool:
         return True
     changed.clear()
     return False
+
+
+def _latest(told: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The latest of these entries that fit into one reply; a client asks for those before them."""
+    size, found = 0, 0
+    for entry in reversed(told):
+        size += len(str(entry["body"]))
+        if found and size > MOST_BYTES:
+            break
+        found += 1
+    return list(told[len(told) - found :])
 
 
 def _stored(content: bytes) -> Response:

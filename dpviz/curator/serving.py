@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import resource
 import signal
 import socket
 import stat
 import struct
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,6 +24,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpviz import threads
 from dpviz.boundary import protect_module
+from dpviz.curator.bodies import PATIENCE
 from dpviz.curator.service import PEER
 from dpviz.errors import ParameterError
 
@@ -28,15 +32,41 @@ CREDENTIALS: Final = struct.Struct("3i")
 """Process, user and group, as the kernel gives them for the other end of a Unix socket."""
 
 
+MOST_OF_USER: Final = 200
+MOST_OF_ADDRESS: Final = 400
+"""The most connections of one user of this machine, and of one address, behind which many may be."""
+
+
 class PeerProtocol(H11Protocol):
     """HTTP that knows the user at the other end of a Unix socket, by the word of the kernel."""
+
+    opened_by: ClassVar[Counter[object]] = Counter()
+    """Connections that are open now, by the user or the address at the other end."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         opened = transport.get_extra_info("socket")
+        self._peer: object = (transport.get_extra_info("peername") or ("",))[0]
+        most = MOST_OF_ADDRESS
         if opened is not None and opened.family == socket.AF_UNIX:
             _, uid, _ = CREDENTIALS.unpack(opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
-            self.app = partial(_with_peer, self.app, uid)
+            self.app, self._peer, most = partial(_with_peer, self.app, uid), uid, MOST_OF_USER
+        self.opened_by[self._peer] += 1
+        if self.opened_by[self._peer] > most:
+            transport.abort()
+        else:
+            self._first = self.loop.call_later(PATIENCE, self._no_request)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.opened_by[self._peer] -= 1
+        if not self.opened_by[self._peer]:
+            del self.opened_by[self._peer]
+        super().connection_lost(exc)
+
+    def _no_request(self) -> None:
+        """Close a connection over which no whole head of a request has come."""
+        if getattr(self, "cycle", None) is None:
+            self.transport.abort()
 
 
 async def _with_peer(app: Any, uid: int, scope: Any, receive: Any, send: Any) -> None:
@@ -167,6 +197,9 @@ def run(app: FastAPI, places: Sequence[ServedSocket], started: Callable[[], obje
         if number
     ]
     before, begun = _ending_quietly(), []
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # each connection is a file
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it would log each connection that there is no room for
     try:
         for work, name in beside:
             begun.append(threads.start(work, name))

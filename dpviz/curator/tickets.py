@@ -6,9 +6,9 @@ the next tick before its outcome is written, so neither the ledger nor a reply t
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -77,11 +77,14 @@ class Ticket:
         return self._standing.state in ENDED
 
     def change(self, **changed: object) -> None:
-        """Let it stand otherwise, unless it has ended."""
+        """Let it stand otherwise, unless it has ended. A version counts changes, and no looks at the work."""
         with self._lock:
             if self.ended:
                 return
-            self._standing = replace(self._standing, version=self._standing.version + 1, **changed)  # type: ignore[arg-type]
+            made = replace(self._standing, **changed)  # type: ignore[arg-type]
+            if made == self._standing:
+                return
+            self._standing = replace(made, version=made.version + 1)
             if self._standing.state in ENDED:
                 self.ended_at, self.work, self.running = time.monotonic(), None, None
         self.tell()
@@ -116,14 +119,12 @@ class Ticket:
             self.fail(withdrawn())
 
     def watched(self, running: Running) -> None:
-        """Take over what is public of a draw on its way."""
+        """Take over what is public of a draw on its way. Its progress is not: the pieces that are done at a tick would
+        tell how long each took."""
         if running.done:
             return
-        progress = running.progress
         self.change(
             state="drawing",
-            done=progress.done,
-            of=progress.of,
             waiting=running.waiting,
             entry=running.number,
             use=running.use,
@@ -144,7 +145,7 @@ class Ticket:
 
 
 class Line:
-    """The tickets of a curator, and the one thread that draws for them in the order of their coming.
+    """The tickets of a curator, and the one thread that draws for them: callers in turn, each in the order of coming.
 
     Parameters
     ----------
@@ -158,7 +159,9 @@ class Line:
         self._each, self._all = each, all
         self._tickets: dict[tuple[str, str], Ticket] = {}
         self._lock = threading.Lock()
-        self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
+        self._queued: dict[str, deque[Ticket]] = {}  # by caller; who was served last stands last
+        self._more = threading.Condition()
+        self._over = False
         self._thread = threads.start(self._serve, "dpviz-curator")
 
     def add(self, name: str, caller: str, digest: str) -> tuple[Ticket, bool]:
@@ -209,20 +212,37 @@ class Line:
     def put(self, ticket: Ticket) -> None:
         """Draw for this ticket when its turn comes."""
         ticket.change(state="queued", waiting="waiting for its turn")
-        self._queue.put(ticket)
+        with self._more:
+            self._queued.setdefault(ticket.caller, deque()).append(ticket)
+            self._more.notify()
 
     def close(self) -> None:
         """Draw for nobody any more: what is queued is withdrawn, what is being drawn is cancelled."""
         for ticket in list(self._tickets.values()):
             if not ticket.ended:
                 ticket.cancel()
-        self._queue.put(None)
+        with self._more:
+            self._over = True
+            self._more.notify()
         if self._thread is not None:
             self._thread.join()
 
     def _serve(self) -> None:
-        while (ticket := self._queue.get()) is not None:
+        while (ticket := self._next()) is not None:
             serve(ticket)
+
+    def _next(self) -> Ticket | None:
+        """The next ticket to serve, once there is one; None where the line is closed and empty."""
+        with self._more:
+            while not self._queued and not self._over:
+                self._more.wait()
+            for caller, tickets in self._queued.items():
+                ticket = tickets.popleft()
+                del self._queued[caller]
+                if tickets:
+                    self._queued[caller] = tickets
+                return ticket
+            return None
 
     def _forget(self) -> None:
         """Forget orders that ended long ago."""

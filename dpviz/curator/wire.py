@@ -78,6 +78,10 @@ class PublicFacts:
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> PublicFacts:
         """The facts in a message."""
+        texts = [told[part] for part in ("dataset", "engine", "ledger", "you", "tick")]
+        texts += [part for column in told["columns"] for part in (column["name"], column["kind"], column["written"])]
+        if not all(isinstance(part, str) for part in (*texts, *told["scopes"], *told["bins"])):
+            raise TypeError
         return cls(
             name=told["dataset"],
             engine=told["engine"],
@@ -98,7 +102,7 @@ class Standing:
 
     version   grows with every change
     state     one of `State`
-    done, of  the part of the draw that is done, in public sizes
+    done, of  1 of 1 where it is done; the progress of a draw would tell more of its time than ticks do
     waiting   its reason to wait, in words
     entry     the entry that was charged, and `use` the use of it; None where nothing is charged yet
     free      whether the answer was paid for before
@@ -153,12 +157,21 @@ def record_json(found: Entry | UseRecord, *, shown: bool, mine: bool) -> dict[st
 
 def entry_from(told: Mapping[str, Any]) -> Entry:
     """The entry in a message."""
-    return Entry(**told)
+    return Entry(**_checked(told))
 
 
 def use_from(told: Mapping[str, Any]) -> UseRecord:
     """The use in a message."""
-    return UseRecord(**told)
+    return UseRecord(**_checked(told))
+
+
+def _checked(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a record. Raises TypeError where one is of another kind."""
+    texts = all(isinstance(told[part], str) for part in ("key", "status", "opened", "person"))
+    number = isinstance(told["number"], int) and not isinstance(told["number"], bool)
+    if not (texts and number and isinstance(told["body"], dict)):
+        raise TypeError
+    return told
 
 
 def raise_json(found: Raise) -> dict[str, Any]:

@@ -765,6 +765,9 @@ class Session(Custody):
         ParameterError
             If the order is refused here.
         """
+        check_single(order.declared, order.question.by, order.over)
+        if order.question.by is not None:
+            check_alone(order.over)
         bound, profile = order.bind(self._source, self._unit)
         if self.budget.filter == "zcdp" and bound.way == "exact":
             raise exact_in_zcdp()

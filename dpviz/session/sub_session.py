@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dpviz.boundary import plain_arguments, protect_module
-from dpviz.errors import LedgerError, LedgerFormat, ParameterError, ReleaseFormat
+from dpviz.errors import DpvizError, LedgerError, LedgerFormat, ParameterError, ReleaseFormat
 from dpviz.mechanisms import opening
 from dpviz.model.answers import Answer
 from dpviz.model.identity import release_key
@@ -436,13 +436,26 @@ class SubSession:
             If the question is refused here, or would be stored under another digest.
         """
         asked = self._asked(order.question, None)
-        bound = self._parameters.use_from_parameters(dict(order.use)).bind(asked, self._unit)
+        bound = self._use_of(order).bind(asked, self._unit)
         check_support(self._source, bound)
         check_readable(bound)
         use = cast("Use", bound.mechanism)
         payment = Reservation(self._ledger, self._number, use, bound, checked_key(order.user_key), order.retry)
         check_digest(order, payment.key)
         return PreparedDraw(ReleaseRunner(self._source, pace), bound, bound.modes()[0], payment)
+
+    def _use_of(self, order: AskOrder) -> Use:
+        """The use that an order names. Raises a DpvizError where this sub-session has none such."""
+        refused: DpvizError | None = None
+        try:
+            return self._parameters.use_from_parameters(dict(order.use))
+        except DpvizError as error:
+            refused = error
+        except UNREADABLE:
+            pass
+        raise refused or ParameterError.of(
+            "another use", "a question is asked with the terms of its sub-session", "see its parameters"
+        )
 
     def add_listener(self, listener: Callable[[Running], None]) -> None:
         """Call a bound method whenever a draw of this session ends, for as long as its object lives.

@@ -18,12 +18,13 @@ import httpx
 import pytest
 
 import dpviz as dv
+from dpviz.curator.client import CuratedSession
 from dpviz.curator.declaration import digest_of
 from dpviz.curator.wire import LONGEST_MESSAGE
-from dpviz.errors import BudgetExceeded, Forbidden, LedgerAway, ParameterError, ReleaseLost
+from dpviz.errors import BudgetExceeded, Forbidden, LedgerAway, LedgerFormat, ParameterError, ReleaseLost
 from dpviz.session.ledger import Ledger
 from dpviz.session.session import Session
-from tests.curator.served import Served
+from tests.curator.served import Served, rows
 from tests.patience import patience
 
 HALF = Fraction(1, 2)
@@ -412,3 +413,130 @@ def test_an_analyst_sees_what_is_left_of_their_caps_before_asking(tmp_path: Path
             released(session, "too much for a month")
         assert "a month" in str(refused.value)
         assert session.remaining.epsilon == 20 - HALF
+
+
+# ---------------------------------------------------------------- found by an attack
+
+
+def followed(sent: httpx.Client, order: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Each standing of an order that its sender is told."""
+    found = [sent.post(f"/orders/{name}", json=order).json()]
+    while found[-1]["state"] not in ("done", "failed"):
+        found.append(sent.get(f"/orders/{name}", params={"seen": found[-1]["version"]}).json())
+    return found
+
+
+def test_nothing_that_is_told_of_an_order_counts_looks_at_the_engine(tmp_path: Path) -> None:
+    """The version of a standing once counted them, and so the time of a draw below a tick."""
+    ends = []
+    for rows_, name in ((30, "few"), (400_000, "many")):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows(rows_).to_csv(folder / "visits.csv", index=False)
+        (folder / "visits.csv").chmod(0o600)
+        with Served(folder, tick="1") as made, client(made) as sent:
+            told = followed(sent, whole_order(dv.connect(made.address), "counted"), "5" * 32)
+        ends.append({part: value for part, value in told[-1].items() if part != "answer"})
+        assert {(one["done"], one["of"]) for one in told[:-1]} <= {(0, 1)}
+    assert ends[0] == ends[1]
+
+
+def test_many_slow_checks_of_one_analyst_stop_nobody_else(running: Served, session: Session) -> None:
+    order = whole_order(session, "slow")
+    labels = [f"label {number}" for number in range(400)]
+    order["question"] = dv.Question.of(dv.Domain.categories(labels, column="ward")).to_json()
+
+    async def flood() -> tuple[list[int], int]:
+        transport = httpx.AsyncHTTPTransport(uds=running.address.removeprefix("unix:"))
+        async with httpx.AsyncClient(transport=transport, base_url="http://curator", timeout=patience()) as sent:
+            slow = [asyncio.create_task(sent.post(f"/orders/{turn:032x}", json=order)) for turn in range(40)]
+            beside = await sent.get("/head")
+            return [(await one).status_code for one in slow], beside.status_code
+
+    statuses, beside = asyncio.run(flood())
+    assert beside == 200
+    assert set(statuses) == {422, 429} and statuses.count(429) >= 20
+
+
+def test_connections_that_say_nothing_are_few_and_are_closed(running: Served, session: Session) -> None:
+    path = running.address.removeprefix("unix:")
+    with contextlib.ExitStack() as opened:
+        hung = [opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) for _ in range(230)]
+        for one in hung:
+            one.settimeout(patience())
+            one.connect(path)
+        assert hung[-1].recv(1) == b"", "one too many of a user is closed at once"
+        assert hung[0].recv(1) == b"", "one over which no request comes is closed after a while"
+    assert session.ledger.head()
+    assert running.log == ""
+
+
+def test_entries_come_in_as_many_replies_as_they_take(
+    running: Served, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in range(3):
+        released(session, f"paged {place}")
+    whole = session.ledger.entries()
+    real, asked = session.ledger._connection.get, []
+
+    def two(path: str, **given: Any) -> Any:
+        asked.append(given)
+        return real(path, **given)[-2:] if path == "/entries" else real(path, **given)
+
+    monkeypatch.setattr(session.ledger._connection, "get", two)
+    assert session.ledger.entries() == whole
+    assert session.ledger.entries(last=3) == whole[-3:]
+    assert (
+        session.ledger.finished(last=3, before=whole[-1].number)
+        == [one for one in whole[:-1] if one.status == "done"][-3:]
+    )
+    assert len(asked) > 3
+
+
+def test_a_use_without_its_terms_is_refused(running: Served, session: Session) -> None:
+    opened = session.open(dv.Parts(WARDS, "1/2"), key="for bad terms")
+    order = {"kind": "ask", "entry": opened.number, "question": dv.Question.of(AGES).to_json(), "use": {},
+             "user_key": None, "retry": False, "digest": "0" * 64}  # fmt: skip
+    with client(running) as sent:
+        reply = sent.post(f"/orders/{'6' * 32}", json=order)
+    assert reply.status_code == 422 and reply.json()["error"] == "ParameterError"
+
+
+def test_a_profile_is_ordered_with_one_answer_alone(running: Served, session: Session) -> None:
+    parts = session._purchase(AGES, dv.Dense("1/2"), None, WARDS, None, None, None, "p", None, None)[0]
+    order = session._order(parts, None, None, "p", False)[1].order.to_json()
+    profile = dv.Question.contribution_profile(AGES)
+    order["over"] = {"question": profile.to_json(), "mechanism": {"name": "Dense", "parameters": {
+        **dv.Dense("1/2").parameters()}}}  # fmt: skip
+    with client(running) as sent:
+        reply = sent.post(f"/orders/{'7' * 32}", json=order)
+    assert reply.status_code == 422 and "by= and over=" in reply.json()["message"]
+
+
+REPLIES: dict[str, bytes] = {
+    "deep": b"[" * 200_000,
+    "null": b"null",
+    "list": b"[1]",
+    "empty": b"{}",
+    "half": b'{"account": {}}',
+    "text": b"hello",
+    "numbers": b'{"account": {"epsilon": 1}, "new": 1, "head": null}',
+}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_server_that_answers_in_another_form_is_named_so(
+    session: Session, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = httpx.Response(200, content=REPLIES[name], request=httpx.Request("GET", "http://curator"))
+    monkeypatch.setattr(session.ledger._connection, "_asked", lambda *_: reply)
+    looks = (
+        lambda: session.ledger.account, lambda: session.ledger.entries(), lambda: session.ledger.entry(1),
+        lambda: session.ledger.verify(), lambda: session.ledger.sub_account(1), lambda: session.ledger.uses(1),
+        lambda: session.ledger.raises(), lambda: session.caps, lambda: session.release(AGES, dv.Dense("1/2"), key=name),
+        lambda: CuratedSession(session.ledger._connection),
+    )  # fmt: skip
+    for look in looks:
+        with contextlib.suppress(LedgerFormat, ParameterError):
+            look()
+    assert "Session" in repr(session)
