@@ -114,7 +114,7 @@ ORDER_BODY: Final = {
 class Turns:
     """The checks of orders: one at a time for each caller, and on threads of their own.
 
-    A check may take seconds, of a question with thousands of labels. Whoever sends many waits for oneself.
+    A check may take seconds, of a question with thousands of labels. A caller who sends many waits behind their own.
     """
 
     MOST: Final = 16
