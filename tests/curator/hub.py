@@ -9,6 +9,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,12 @@ class Hub:
 
     folder   that of the hub, and of the declaration `visits.toml`
     address  of the curator behind the hub's proxy; `direct` without it
+
+    `notebook` is the command of a user's server, the small one of these tests by default, and `more` is added to the
+    hub's settings.
     """
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, *, notebook: Sequence[str] = (), more: str = "") -> None:
         self.folder, self._public = folder, own_port()
         self.address, self.direct = f"http://127.0.0.1:{self._public}/services/visits", f"http://127.0.0.1:{port}"
         self.public = f"http://127.0.0.1:{self._public}"
@@ -101,9 +105,10 @@ class Hub:
         command = [sys.executable, "-c", program, "curator", "serve", str(folder / "visits.toml")]
         text = CONFIG.format(
             public=self._public, inner=own_port(), proxy=own_port(), node=node, script=str(PROXY), folder=folder,
-            admin=ADMIN, service=port, notebook=[sys.executable, "-c", NOTEBOOK], command=command, root=str(ROOT),
+            admin=ADMIN, service=port, notebook=list(notebook) or [sys.executable, "-c", NOTEBOOK],
+            command=command, root=str(ROOT),
         )  # fmt: skip
-        (folder / "config.py").write_text(text)
+        (folder / "config.py").write_text(text + more)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
