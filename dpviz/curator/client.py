@@ -6,6 +6,7 @@ ledger that is read over the connection, and a runner that sends orders.
 
 from __future__ import annotations
 
+import sys
 import time
 import uuid
 from base64 import b64decode
@@ -316,7 +317,10 @@ class CuratedJob:
             raise withdrawn()
         running.charging()  # from here on only the curator knows whether it is charged
 
+        say = _waits_told(payment.ledger)
+
         def follow(standing: Standing) -> None:
+            say(standing)
             if standing.spent:
                 running.value, running.spent = standing.value, lambda: standing.spent
             running.use, running.free = standing.use, standing.free
@@ -558,7 +562,7 @@ class CuratedSession(Session):
 
         def work() -> Entry:
             errand.charging()
-            standing, _ = followed(self._connection, order, lambda _: None, lambda: errand.cancelling)
+            standing, _ = followed(self._connection, order, _waits_told(self._ledger), lambda: errand.cancelling)
             assert standing.entry is not None
             return self._ledger.entry(standing.entry)
 
@@ -635,6 +639,20 @@ def _facts(connection: Connection) -> PublicFacts:
         return PublicFacts.from_json(told)
     failure = LedgerFormat.of("other facts", "a curator tells its charter in a form that is known", "upgrade dpviz")
     raise failure
+
+
+def _waits_told(ledger: Ledger) -> Callable[[Standing], None]:
+    """Says once that an order waits for approval: where no page shows it, on the standard error."""
+    said = False
+
+    def tell(standing: Standing) -> None:
+        nonlocal said
+        if standing.state == "approval" and not said:
+            said = True
+            if ledger.on_wait is None:
+                print(f"dpviz: {WAITING['approval']}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _standing(told: Any) -> Standing:

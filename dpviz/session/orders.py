@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast, get_args
 
-from dpviz.boundary import protect_module
+from dpviz.boundary import as_given, protect_module
 from dpviz.errors import DpvizError, Forbidden, ParameterError, short
 from dpviz.mechanisms import mechanism, opening
 from dpviz.model.mechanism import Bound, Mechanism, Mode
@@ -32,6 +32,7 @@ class _Written(Protocol):
 
 
 T = TypeVar("T", bound=_Written)
+Sent = TypeVar("Sent", "ReleaseOrder", "AskOrder", "OpenOrder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,19 @@ def order_from(told: Mapping[str, Any]) -> Order:
     if not isinstance(kind, str) or kind not in KINDS:
         raise Forbidden.of("another kind", f"an order is one of {', '.join(KINDS)}", AGAIN)
     return KINDS[kind].from_json(told)
+
+
+def checked_order(order: object, kind: type[Sent], pace: object = None) -> Sent:
+    """The order, if it is of this kind. Refuses anything else, and a pace that cannot be called."""
+    if type(order) is not kind:
+        raise ParameterError.of(
+            as_given(order),
+            "an order is what order_from read from a message",
+            "give that, or call release, ask or open",
+        )
+    if pace is not None and not callable(pace):
+        raise ParameterError.of(as_given(pace), "pace is a function without arguments", "leave it out")
+    return order
 
 
 def check_digest(order: Order, here: str) -> None:

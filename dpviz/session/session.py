@@ -59,7 +59,7 @@ from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger.chain import CONVERTING, RESERVING
 from dpviz.session.ledger.spending import Within
-from dpviz.session.orders import OpenOrder, ReleaseOrder, check_digest
+from dpviz.session.orders import OpenOrder, ReleaseOrder, check_digest, checked_order
 from dpviz.session.plan import Plan
 from dpviz.session.releases import Readable, Releases, Unread
 from dpviz.session.runner import PreparedDraw, ReleaseRunner
@@ -765,6 +765,7 @@ class Session(Custody):
         ParameterError
             If the order is refused here.
         """
+        checked_order(order, ReleaseOrder, pace)
         check_single(order.declared, order.question.by, order.over)
         if order.question.by is not None:
             check_alone(order.over)
@@ -966,6 +967,7 @@ class Session(Custody):
         """
         from dpviz.session.sub_session import opening_key
 
+        checked_order(order, OpenOrder)
         made = self._opening(order.parameters)
         if isinstance(made, ListOpening):
             made.check_lines(lambda question, mechanism: self._bind(question, mechanism, None, None))

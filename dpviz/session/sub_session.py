@@ -26,7 +26,7 @@ from dpviz.session.charge import checked_key, checked_retry, price_json
 from dpviz.session.interrupts import nothing_charged
 from dpviz.session.ledger import Entry, Ledger
 from dpviz.session.ledger import UseRecord as Record
-from dpviz.session.orders import AskOrder, check_digest
+from dpviz.session.orders import AskOrder, check_digest, checked_order
 from dpviz.session.releases import Unread
 from dpviz.session.runner import PaymentOutcome, PreparedDraw, ReleaseRunner, read_back
 from dpviz.session.running import Errand, Running
@@ -435,6 +435,7 @@ class SubSession:
         ParameterError
             If the question is refused here, or would be stored under another digest.
         """
+        checked_order(order, AskOrder, pace)
         asked = self._asked(order.question, None)
         bound = self._use_of(order).bind(asked, self._unit)
         check_support(self._source, bound)
