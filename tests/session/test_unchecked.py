@@ -20,6 +20,8 @@ from dpviz.model.release import Release
 from dpviz.session.session import Session
 
 BINS = dv.Domain.integers(0, 3, column="x")
+MANY = dv.Domain.integers(0, 63, column="x")
+"""Bins of which two draws are the same with a chance below 1e-30: at ε 1 two draws of one bin are with less than 0.3."""
 PARTS = dv.Domain.categories(["a", "b"], column="city")
 SAID = "origin unchecked"
 
@@ -170,7 +172,7 @@ def test_two_draws_that_agree_are_combined_where_a_ledger_confirms_them(session:
 def test_a_combination_names_the_answer_that_is_unchecked_and_so_does_whatever_is_asked_of_it(
     session: Session, tmp_path: Path
 ) -> None:
-    one, other = session.release(BINS, dv.Dense("1/10")), session.release(BINS, dv.Dense("1/10"), key="again")
+    one, other = session.release(MANY, dv.Dense("1/10")), session.release(MANY, dv.Dense("1/10"), key="again")
     checked, both = dv.combine(one, other), dv.combine(one, dv.load(other.save(tmp_path / "a.json")))
     for combined, there in ((checked, False), (both, True)):
         texts = [
@@ -196,7 +198,7 @@ def test_a_derived_value_that_was_loaded_says_so(session: Session, tmp_path: Pat
 def test_combined_answers_that_were_loaded_say_so_unless_their_ledger_confirms_them(
     session: Session, tmp_path: Path
 ) -> None:
-    both = dv.combine(session.release(BINS, dv.Dense(1)), session.release(BINS, dv.Dense(1), key="again"))
+    both = dv.combine(session.release(MANY, dv.Dense(1)), session.release(MANY, dv.Dense(1), key="again"))
     path = both.save(tmp_path / "both.json")
     assert SAID in dv.load_derived(path).to_csv()
     assert SAID not in dv.load_derived(path, ledger=session).to_csv()
