@@ -21,7 +21,7 @@ from dpviz.session.session import Session
 
 BINS = dv.Domain.integers(0, 3, column="x")
 MANY = dv.Domain.integers(0, 63, column="x")
-"""Bins of which two draws are the same with a chance below 1e-30: at ε 1 two draws of one bin are with less than 0.3."""
+"""Two draws of all these bins are the same with a chance below 1e-30: of one bin at ε 1, with less than 0.3."""
 PARTS = dv.Domain.categories(["a", "b"], column="city")
 SAID = "origin unchecked"
 
