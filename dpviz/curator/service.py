@@ -448,18 +448,16 @@ def _ordering(app: FastAPI, keeper: Keeper) -> None:
 async def _news(keeper: Keeper, ticket: Ticket, seen: int) -> dict[str, Any]:
     """The standing of a ticket at a tick, once it is another than the one seen; after a while, whatever it is.
 
-    An outcome is told at once: it was written at a tick, so the time of its reply depends on its public size alone.
+    An outcome is told at once, and as often as it is asked for: it was written at a tick, so the time of its reply
+    depends on its public size alone.
     """
     begun, changed, loop = time.monotonic(), asyncio.Event(), asyncio.get_running_loop()
     with ticket.heard(lambda: loop.call_soon_threadsafe(changed.set)):
-        while True:
-            told = ticket.ended
-            if not told:
-                told = await _tick_or(changed, max(keeper.clock.until_next(), LEAST_WAIT))
-            found = ticket.standing
-            over = keeper.closing or time.monotonic() - begun > PATIENCE
-            if over or (told and found.version != seen):
-                return await _told(keeper, found)
+        while not (ticket.ended or keeper.closing):
+            at_tick = await _tick_or(changed, max(keeper.clock.until_next(), LEAST_WAIT))
+            if at_tick and (ticket.standing.version != seen or time.monotonic() - begun > PATIENCE):
+                break
+    return await _told(keeper, ticket.standing)
 
 
 async def _told(keeper: Keeper, found: Standing) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class PeerProtocol(H11Protocol):
         if self.opened_by[self._peer] > most:
             transport.abort()
         else:
-            self._first = self.loop.call_later(PATIENCE, self._no_request)
+            self.loop.call_later(PATIENCE, self._no_request)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.opened_by[self._peer] -= 1

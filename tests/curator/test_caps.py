@@ -146,7 +146,7 @@ def test_caps_that_are_checked_before_the_transaction_are_passed(location: Locat
 
 @pytest.mark.usefixtures("no_disk_is_waited_for")
 def test_clients_who_ask_the_same_are_charged_once(location: Location) -> None:
-    """Whoever comes first pays, and nobody else."""
+    """The client who comes first pays, and no other."""
 
     def asked(*given: Any) -> object:
         try:

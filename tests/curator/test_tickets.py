@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 import dpviz as dv
+from dpviz.curator import service
 from dpviz.curator.keeper import Keeper
 from dpviz.curator.tickets import Line, Ticket
 from dpviz.errors import Forbidden, SessionBusy
@@ -143,3 +146,15 @@ def test_what_waits_is_withdrawn_where_a_curator_ends(keeper: Keeper) -> None:
     assert first.ended
     charged = {entry.user_key: entry.status for entry in keeper.session.ledger.entries()}
     assert charged["first"] in ("done", "cancelled")
+
+
+def test_an_outcome_that_was_seen_is_told_again_without_a_look_at_the_clock(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked about such an order, a curator once looked at the clock for seconds on end, and served nobody meanwhile."""
+    ticket = keeper.place("9" * 32, order(keeper.session, "seen"), ANA)
+    assert ended(ticket) == "done"
+    looks = iter(range(3))
+    monkeypatch.setattr(service, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+    told = asyncio.run(service._news(keeper, ticket, ticket.standing.version))
+    assert (told["state"], told["version"]) == ("done", ticket.standing.version)
